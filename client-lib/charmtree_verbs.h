@@ -4,10 +4,12 @@
  *
  *     ct_verbs *verbs;
  *     ct_verbs_open(job, NULL, &verbs);                       a port of a device of this host
- *     if (ct_verbs_connect(verbs, CT_VERBS_RANGES) < 0)       with all others, by all
+ *     if (ct_verbs_connect(verbs, CT_VERBS_BEST) < 0)         by all processes
  *       fail(ct_verbs_error(verbs));
  *     memory = ibv_reg_mr(ct_verbs_domain(verbs), ...);
- *     ibv_post_send(ct_verbs_queue_pair(verbs, rank), ...);
+ *     if (ct_verbs_reach(verbs, rank, &queue_pair) < 0)       that can be sent to from now on
+ *       fail(ct_verbs_error(verbs));
+ *     ibv_post_send(queue_pair, ...);
  *     ibv_poll_cq(ct_verbs_completions(verbs), ...);
  *     ct_verbs_close(verbs);
  *
@@ -28,6 +30,10 @@ extern "C" {
 
 typedef struct ct_verbs ct_verbs;
 
+/* `queue_pair`, for `rank`, has been made: now is the time to post what it is to receive, before that process
+ * can send. It returns: no exception, no longjmp; and calls nothing that waits. */
+typedef void (*ct_verbs_made_function)(ct_verbs* verbs, int rank, struct ibv_qp* queue_pair, void* argument);
+
 /* What may be chosen; 0 or null is what is best for most. */
 struct ct_verbs_options {
   const char* device;         /* such as "mlx5_0"; null: the first one with an active port */
@@ -37,7 +43,11 @@ struct ct_verbs_options {
   int threads;                /* that make queue pairs; 0: as many as help */
   int completions;            /* that the queue for them holds; 0: all that can be outstanding, or as
                                  many as the device can */
+  int peers;                  /* so many others this process is going to send to or to receive from; 0: all.
+                                 For CT_VERBS_BEST */
   struct ibv_qp_cap capacity; /* of a queue pair; 0 each: 16 to send and 16 to receive, of one piece each */
+  ct_verbs_made_function made;
+  void* argument; /* of that */
 };
 
 /* Opens a port of a device for this process, and stores what belongs to it in *verbs, to be closed by
@@ -45,24 +55,42 @@ struct ct_verbs_options {
  * ct_verbs_connect tells the others that this process cannot be connected, and returns the same. */
 CT_API int ct_verbs_open(ct_job* job, const struct ct_verbs_options* options, ct_verbs** verbs);
 
-/* How the processes of the job tell each other the numbers of their queue pairs.
+/* How the queue pairs of processes come together.
  *
- * CT_VERBS_RANGES: the processes of a host make theirs one after the other, so that the numbers of one follow
- * each other, and what it tells are a few ranges.
+ * CT_VERBS_BEST: as one of the next two. With all at once, where each process is going to use half of the
+ * others or more, and devices have queue pairs enough for that; else on demand. The processes agree on it by
+ * an allgather.
  *
- * CT_VERBS_NUMBERS: each number by itself, given and asked for, as libraries do that have PMI alone. It is
- * there to be compared, takes at most CT_MAX_OFFERS + 1 processes, and one of the CT_MAX_OFFERS of each for
- * each other one. */
-enum { CT_VERBS_RANGES = 0, CT_VERBS_NUMBERS = 1 };
+ * CT_VERBS_RANGES: with all at once. The processes of a host make theirs one after the other, so that the
+ * numbers of one follow each other, and what it tells are a few ranges.
+ *
+ * CT_VERBS_ON_DEMAND: with each when it is used first (ct_verbs_reach), by a message to that process through
+ * the launchers, and one back. Nothing is done before, and nobody waits for anybody.
+ *
+ * CT_VERBS_NUMBERS: with all at once, each number by itself, given and asked for, as libraries do that have
+ * PMI alone. It is there to be compared, takes at most CT_MAX_OFFERS + 1 processes, and one of the
+ * CT_MAX_OFFERS of each for each other one. */
+enum { CT_VERBS_BEST = 0, CT_VERBS_RANGES = 1, CT_VERBS_ON_DEMAND = 2, CT_VERBS_NUMBERS = 3 };
 
-/* Connects this process with all others of the job, which all call it by the same scheme, once for each
- * ct_verbs_open and in one order; afterwards all may send. Waits for them, whatever ct_set_timeout has said,
- * in up to three fences at a time (CT_MAX_FENCES) with CT_MAX_GIVEN bytes. If one of them cannot be
- * connected, all return an error, CT_EFAILED where it is another one's, and nothing is connected. After an
- * error of charmtree.h, such as CT_ELOST or CT_EORDER, the others may still wait, until this process ends. */
+/* Connects this process with others of the job, which all call it by the same scheme, once for each
+ * ct_verbs_open and in one order. With all at once: all may send afterwards. Waits for them, whatever
+ * ct_set_timeout has said, in up to three fences at a time (CT_MAX_FENCES) with CT_MAX_GIVEN bytes. If one of
+ * them cannot be connected, all return an error, CT_EFAILED where it is another one's, and nothing is
+ * connected. After an error of charmtree.h, such as CT_ELOST or CT_EORDER, the others may still wait, until
+ * this process ends. */
 CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
 
-/* Connected with that process; null: there is none. It belongs to `verbs`, as the others here do. */
+/* Stores the queue pair with that process, which can be sent to from now on. On demand it may have to be
+ * connected, or the other one asked whether it has done so: waits for that, where CT_ETIMEDOUT means that it
+ * is to be called again, until it returns something else; with a time-out of 0 several are connected at a
+ * time. The other process does its part while it is in ct_progress, ct_verbs_reach, or a call of charmtree.h
+ * where losses are told; one that waits for completions calls ct_progress now and then. Both may begin at
+ * once. CT_EFAILED: the other one could not, is lost, or has ended. With an error but CT_ETIMEDOUT that
+ * process stays out of reach. */
+CT_API int ct_verbs_reach(ct_verbs* verbs, int rank, struct ibv_qp** queue_pair);
+
+/* Connected with that process, perhaps because that has reached this one: it can receive, and sends once
+ * ct_verbs_reach has said so. Null: there is none. It belongs to `verbs`, as the others here do. */
 CT_API struct ibv_qp* ct_verbs_queue_pair(const ct_verbs* verbs, int rank);
 /* The protection domain in which queue pairs are made; memory is registered with it. */
 CT_API struct ibv_pd* ct_verbs_domain(const ct_verbs* verbs);

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue pairs of a process with all others of its job: made, told, connected.
+// The queue pairs of a process with others of its job: with all of them at once, or when they are used first.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "client-lib/charmtree_verbs.h"
 #include "client-lib/ibverbs/device.hpp"
 #include "client-lib/ibverbs/failure.hpp"
-#include "client-lib/ibverbs/told.hpp"
+#include "client-lib/ibverbs/launcher.hpp"
+#include "client-lib/ibverbs/on_demand.hpp"
+#include "client-lib/ibverbs/telling.hpp"
 
 namespace charmtree::ibverbs {
 
 class Mesh {
 public:
   /// The job must outlive the object.
-  explicit Mesh(ct_job* job);
+  explicit Mesh(ct_job* job) : launcher_(job, costs_) {}
+  Mesh(const Mesh&) = delete;
 
-  Outcome open(const ct_verbs_options& options);
+  /// `when_made`: as that of OnDemand.
+  Outcome open(const ct_verbs_options& options, OnDemand::WhenMade when_made);
   /// Once, by all processes. After a failure nothing is left of it.
   Outcome connect(int scheme);
+  /// Waits until that one can be sent to.
+  Outcome reach(int rank);
 
+  /// Null: there is none that can receive.
   ibv_qp* queue_pair(int rank) const;
   const Device& device() const { return device_; }
   const ct_verbs_costs& costs() const { return costs_; }
@@ -30,47 +37,28 @@ public:
 private:
   Outcome open_device(const ct_verbs_options& options);
   Outcome connect_by(int scheme);
-  Outcome make_all(unsigned threads);
+  /// CT_VERBS_RANGES or CT_VERBS_ON_DEMAND, as all agree.
+  Outcome choose(int& scheme);
+  Outcome connect_on_demand();
+  Outcome connect_with_all(Telling& telling);
+  Outcome make_all(unsigned threads, Made& made);
   Outcome connect_all(const std::vector<Peer>& peers);
   Outcome agree(bool is_connected);
+  std::string prefix() const { return "charmtree ibverbs " + std::to_string(number_) + " "; }
+  bool is_other(int rank) const { return rank >= 0 && rank < launcher_.size() && rank != launcher_.rank(); }
 
-  // By ranges: the turn of this process among those of its host; what each tells, by rank.
-  Outcome describe(std::vector<KnownPort>& known, std::string& told);
-  Outcome wait_for_turn(std::vector<KnownPort>& known);
-  Outcome pass_turn(const std::vector<KnownPort>& known);
-  void end_turn();
-  int start(const std::vector<int>& ranks, std::string_view value);
-  int wait(int request);
-  Outcome gather(const std::string& own, std::vector<std::string>& all);
-  Outcome gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more);
-  Outcome find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const;
-
-  // By numbers.
-  std::string number_key(std::uint32_t rank) const;
-  Outcome offer_numbers();
-  Outcome ask_numbers(const std::vector<std::string>& told, std::vector<Peer>& peers);
-
-  Outcome offer(const std::string& key, const std::string& value);
-  int ask(std::uint32_t rank, const std::string& key, std::string_view& value);
-
-  std::uint32_t others() const { return static_cast<std::uint32_t>(size_ - 1); }
-  /// Of the place-th other process.
-  std::uint32_t rank_at(std::uint32_t place) const {
-    return place < static_cast<std::uint32_t>(rank_) ? place : place + 1;
-  }
-
-  ct_job* job_;
-  int rank_, size_;
+  ct_verbs_costs costs_{};
+  Launcher launcher_;
   std::uint32_t number_ = 0;  // of this mesh among those that the process has connected, the same in all
   Device device_;
   Outcome unopened_;  // why it is not
+  OnDemand::WhenMade when_made_;
   ibv_qp_cap capacity_{};
   unsigned threads_ = 0;
-  std::uint32_t first_psn_ = 0;
+  std::uint64_t used_ = 0;  // others, as the program says; 0: all
   bool is_used_ = false;
-  int turn_ = -1;                       // the request of handing it on
-  std::vector<QueuePair> queue_pairs_;  // by the place of the other process
-  ct_verbs_costs costs_{};
+  Made made_;  // with all
+  std::optional<OnDemand> on_demand_;
 };
 
 }  // namespace charmtree::ibverbs

@@ -12,6 +12,9 @@ namespace charmtree::wire {
 CT_MEMBERS(ibverbs::Port, s.roce, s.needs_gid, s.lid, s.gid, s.mtu, s.is_only_mtu, s.reads)
 CT_MEMBERS(ibverbs::KnownPort, s.told_by, s.port)
 CT_MEMBERS(ibverbs::Peer, s.port, s.number, s.psn)
+template <>
+inline constexpr std::size_t kMostText<ibverbs::Reply> = ibverbs::kMostWhy;
+CT_MEMBERS(ibverbs::Reply, s.why, s.peer)
 
 }  // namespace charmtree::wire
 
@@ -96,6 +99,18 @@ std::string encode(const Peer& peer) {
 
 std::optional<Peer> decode_peer(std::string_view bytes) {
   return wire::decode_whole<Peer>(bytes);
+}
+
+bool is_sound(const Reply& reply) {
+  return reply.peer.has_value() == reply.why.empty();
+}
+
+std::string encode(const Reply& reply) {
+  return *wire::encode_whole(reply);
+}
+
+std::optional<Reply> decode_reply(std::string_view bytes) {
+  return wire::decode_whole<Reply>(bytes);
 }
 
 std::optional<Peer> peer_of(const std::vector<std::optional<Told>>& all, std::uint32_t rank,

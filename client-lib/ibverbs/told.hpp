@@ -67,6 +67,17 @@ bool is_sound(const Peer& peer);
 std::string encode(const Peer& peer);
 /// Nothing: it is malformed.
 std::optional<Peer> decode_peer(std::string_view bytes);
+/// Of a process that was asked for one.
+struct Reply {
+  std::string why;  // it cannot be connected, at most kMostWhy bytes; empty: it is
+  std::optional<Peer> peer;
+};
+inline constexpr std::size_t kMostWhy = 400;
+bool is_sound(const Reply& reply);
+std::string encode(const Reply& reply);
+/// Nothing: it is malformed.
+std::optional<Reply> decode_reply(std::string_view bytes);
+
 /// That of `rank` for `self`, of what all have told. Nothing: it makes no sense.
 std::optional<Peer> peer_of(const std::vector<std::optional<Told>>& all, std::uint32_t rank,
                             std::uint32_t self);

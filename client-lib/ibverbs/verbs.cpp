@@ -4,6 +4,7 @@
 
 #include <new>
 #include <string>
+#include <utility>
 
 #include "client-lib/charmtree_verbs.h"
 #include "client-lib/ibverbs/mesh.hpp"
@@ -17,17 +18,16 @@ struct ct_verbs {
 
 namespace {
 
-/// Keeps what went wrong. Exceptions that come out of it are want of memory, or of a thread.
+/// Keeps what went wrong.
 template <class Call>
 int guarded(ct_verbs& verbs, Call call) noexcept {
-  try {
-    const charmtree::ibverbs::Outcome failure = call();
-    verbs.error = failure ? failure->what : "";
-    return failure ? failure->code : static_cast<int>(CT_OK);
-  } catch (...) {
+  charmtree::ibverbs::Outcome failure = charmtree::ibverbs::attempt(call);
+  if (!failure) {
     verbs.error.clear();
-    return CT_ENOMEM;
+    return CT_OK;
   }
+  verbs.error = std::move(failure->what);
+  return failure->code;
 }
 
 }  // namespace
@@ -39,14 +39,30 @@ int ct_verbs_open(ct_job* job, const ct_verbs_options* options, ct_verbs** verbs
   auto* opened = new (std::nothrow) ct_verbs{charmtree::ibverbs::Mesh{job}, {}};
   if (opened == nullptr) return CT_ENOMEM;
   *verbs = opened;
-  return guarded(*opened,
-                 [&] { return opened->mesh.open(options == nullptr ? ct_verbs_options{} : *options); });
+  const ct_verbs_options chosen = options == nullptr ? ct_verbs_options{} : *options;
+  return guarded(*opened, [&] {
+    return opened->mesh.open(
+        chosen, chosen.made == nullptr
+                    ? charmtree::ibverbs::OnDemand::WhenMade{}
+                    : [=](std::uint32_t rank, ibv_qp* queue_pair) {
+                        chosen.made(opened, static_cast<int>(rank), queue_pair, chosen.argument);
+                      });
+  });
 }
 
 int ct_verbs_connect(ct_verbs* verbs, int scheme) {
   if (verbs == nullptr) return CT_EINVAL;
   if (verbs->process != ::getpid()) return CT_EFORK;
   return guarded(*verbs, [&] { return verbs->mesh.connect(scheme); });
+}
+
+int ct_verbs_reach(ct_verbs* verbs, int rank, ibv_qp** queue_pair) {
+  if (verbs == nullptr || queue_pair == nullptr) return CT_EINVAL;
+  *queue_pair = nullptr;
+  if (verbs->process != ::getpid()) return CT_EFORK;
+  const int error = guarded(*verbs, [&] { return verbs->mesh.reach(rank); });
+  if (error == CT_OK) *queue_pair = verbs->mesh.queue_pair(rank);
+  return error;
 }
 
 ibv_qp* ct_verbs_queue_pair(const ct_verbs* verbs, int rank) {

@@ -5,7 +5,10 @@
  *   threads=N timeout=MS      that make queue pairs; ct_set_timeout, before connecting
  *   times=N                   opened, connected and closed so often
  *   odd_opens=N               processes with an odd rank have opened and closed it so often before
+ *   peers=N                   that CT_VERBS_BEST is told of
  *   dies=R                    process R is killed when it has opened its port
+ *   made=R                    ... when it has made a queue pair
+ *   absent=R                  process R leaves without connecting
  *   killed=R                  ... when all are connected, and the others send to it */
 #include <signal.h>
 #include <stdio.h>
@@ -45,19 +48,51 @@ static void send_to(ct_job* job, ct_verbs* verbs, int rank) {
   ibv_dereg_mr(region);
 }
 
+static int scheme(void) {
+  static const char* const names[] = {"best", "ranges", "on-demand", "numbers"};
+  for (int i = 0; i < 4; ++i)
+    if (strcmp(words[1], names[i]) == 0) return i;
+  return 7;
+}
+
+static void made(ct_verbs* verbs, int rank, struct ibv_qp* queue_pair, void* job) {
+  if (queue_pair == NULL || queue_pair->state != IBV_QPS_INIT || rank == ct_rank(job) || verbs == NULL)
+    abort();
+  if (number("made", -1) == ct_rank(job)) raise(SIGKILL);
+}
+
+/* All at a time, where the time-out of the job is 0. */
+static int reach_all(ct_job* job, ct_verbs* verbs) {
+  for (int left = 1; left > 0;) {
+    left = 0;
+    for (int rank = 0; rank < ct_size(job); ++rank) {
+      struct ibv_qp* queue_pair = NULL;
+      if (rank == ct_rank(job)) continue;
+      const int error = ct_verbs_reach(verbs, rank, &queue_pair);
+      if (error != CT_OK && error != CT_ETIMEDOUT) return error;
+      if (error == CT_OK && queue_pair != ct_verbs_queue_pair(verbs, rank)) abort();
+      left += error == CT_ETIMEDOUT;
+    }
+  }
+  return CT_OK;
+}
+
 static int connect_once(ct_job* job) {
-  const int rank = ct_rank(job), scheme = strcmp(words[1], "numbers") == 0  ? CT_VERBS_NUMBERS
-                                          : strcmp(words[1], "ranges") == 0 ? CT_VERBS_RANGES
-                                                                            : 7;
+  const int rank = ct_rank(job);
   struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
   options.threads = number("threads", 0);
+  options.peers = number("peers", 0);
+  options.made = made;
+  options.argument = job;
   ct_verbs* verbs;
   for (int i = rank % 2 == 1 ? number("odd_opens", 0) : 0; i > 0; --i)
     if (ct_verbs_open(job, &options, &verbs) != CT_OK || ct_verbs_close(verbs) != CT_OK) return CT_EVERBS;
   ct_verbs_open(job, &options, &verbs);
   if (number("dies", -1) == rank) raise(SIGKILL);
   ct_set_timeout(job, number("timeout", CT_FOREVER));
-  const int error = ct_verbs_connect(verbs, scheme);
+  if (number("absent", -1) == rank) return ct_verbs_close(verbs), CT_OK;
+  int error = ct_verbs_connect(verbs, scheme());
+  if (error == CT_OK) error = reach_all(job, verbs);
   ct_set_timeout(job, CT_FOREVER);
   say(job, error == CT_OK ? "connected" : ct_verbs_error(verbs));
   const int killed = number("killed", -1);
@@ -66,6 +101,7 @@ static int connect_once(ct_job* job) {
     while (ct_alive(job, killed)) ct_barrier(job);
     send_to(job, verbs, killed);
   }
+  if (number("absent", -1) < 0) ct_barrier(job); /* others may not have reached this one */
   ct_verbs_close(verbs);
   return error;
 }

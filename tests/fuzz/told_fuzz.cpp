@@ -37,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(again && again->port == told->port && again->numbers.ranges() == told->numbers.ranges());
   }
   if (const auto peer = decode_peer(bytes)) require(is_sound(*peer) && decode_peer(encode(*peer)));
+  if (const auto reply = decode_reply(bytes)) require(is_sound(*reply) && decode_reply(encode(*reply)));
   if (const auto ports = decode_ports(bytes)) {
     for (const KnownPort& each : *ports) require(is_sound(each.port));
     require(decode_ports(encode(*ports)).has_value());
