@@ -116,6 +116,13 @@ void OnDemand::carry_out(Pairs::Actions actions) {
   send_asks();
 }
 
+Failure OnDemand::why_unanswered(std::uint32_t rank, int error) const {
+  const std::string who = "rank " + std::to_string(rank);
+  if (error != CT_EFAILED) return failed("asking " + who, error);
+  const bool is_lost = ct_alive(launcher_.job(), static_cast<int>(rank)) == 0;
+  return {error, who + (is_lost ? " is lost" : " has ended, and was not connected before")};
+}
+
 /// Takes note of what has been answered.
 void OnDemand::collect() {
   Pairs::Actions actions;
@@ -129,12 +136,7 @@ void OnDemand::collect() {
     if (state == 1) {
       pairs_.told(rank, launcher_.gathered(request, static_cast<int>(rank)), actions);
     } else {
-      const std::string what = "rank " + std::to_string(rank);
-      pairs_.unanswered(rank,
-                        {state, ct_alive(launcher_.job(), static_cast<int>(rank)) == 0
-                                    ? what + " is lost"
-                                    : what + " has ended, or could not be asked: " + ct_strerror(state)},
-                        actions);
+      pairs_.unanswered(rank, why_unanswered(rank, state), actions);
     }
     ct_release(launcher_.job(), request);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));

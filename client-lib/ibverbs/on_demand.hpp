@@ -48,6 +48,7 @@ private:
   void carry_out(Pairs::Actions actions);
   void send_asks();
   void collect();
+  Failure why_unanswered(std::uint32_t rank, int error) const;
   Outcome wait_for(std::uint32_t rank);
 
   Launcher& launcher_;

@@ -45,6 +45,13 @@ def test_who_asks_a_process_that_dies_is_told_that(cluster: Factory, charmrun: P
     assert sorted(job.out.splitlines()) == sorted(f"process {rank}: 1 failed" for rank in range(PROCESSES - 1)), job.said()
 
 
+def test_each_answers_each_for_himself(cluster: Factory, charmrun: Path) -> None:
+    job = run(cluster, charmrun, built(charmrun, "asks_double"), "answers")
+    assert job.wait() == 0, job.said()
+    lines = [f"process {rank}: {PROCESSES - 1} answers, asked by {PROCESSES - 1}" for rank in range(PROCESSES)]
+    assert sorted(job.out.splitlines()) == sorted(lines), job.said()
+
+
 def stencil(rows: int, columns: int, steps: int) -> list[int]:
     values = list(range(rows * columns))
     for _ in range(steps):

@@ -67,7 +67,8 @@ def test_a_program_is_built_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
 
 
 def built_by_cmake(prefix: Path, source: Path, target: str, folder: Path) -> Path:
-    shutil.copy(source, folder)
+    for each in (source, *source.parent.glob("*.h")):
+        shutil.copy(each, folder)
     lines = ["cmake_minimum_required(VERSION 3.16)", "project(built C)", "find_package(charmtree 0.1 REQUIRED)"]
     lines += [f"add_executable({source.stem} {source.name})", f"target_link_libraries({source.stem} PRIVATE {target})"]
     (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
@@ -200,12 +201,13 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import charmtree
 
-async def ask(job, rank):
-    return (await job.ask_start(rank, "name"))[rank]
+async def ask(job, rank, key="name"):
+    return (await job.ask_start(rank, key))[rank]
 
 with charmtree.Job() as job:
     places = (job.hosts, job.host(job.size - 1), job.local_peers())
     job.offer("name", b"process %d" % job.rank)
+    job.on_ask("who", lambda rank, key: job.answer(rank, key, b"%d to %d" % (job.rank, rank)))
     other = (job.rank + 1) % job.size
     names = {asyncio.run(ask(job, other)), job.ask(other, "name"), job.ask(job.rank, "name")}
     try:
@@ -214,7 +216,10 @@ with charmtree.Job() as job:
         job.print(f"{missing}\\n")
     ways = (charmtree.TABLE, charmtree.NODE_ROOTS, charmtree.SHARED, charmtree.SIMPLE)
     alike = {tuple(job.exchange_start(b"%d" % job.rank, way).wait().items()) for way in ways}
-    good = names == {b"process %d" % job.rank, b"process %d" % other} and len(alike) == 1 and "<topology" in job.topology()
+    answer = asyncio.run(ask(job, other, "who"))
+    job.progress()
+    good = answer == b"%d to %d" % (other, job.rank) and names == {b"process %d" % job.rank, b"process %d" % other} and len(alike) == 1 and "<topology" in job.topology()
+    job.barrier()  # others may ask yet
     job.print(f"{places} {good} {job.peers}\\n")
 """
 

@@ -94,6 +94,7 @@ _Found = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
 _Lost = ctypes.CFUNCTYPE(None, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
 _Restarted = ctypes.CFUNCTYPE(ctypes.c_int, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
 _Asked = ctypes.CFUNCTYPE(None, _JobPointer, ctypes.POINTER(_Request), ctypes.c_void_p)
+_Listens = ctypes.CFUNCTYPE(None, _JobPointer, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 
 def _load() -> ctypes.CDLL:
@@ -114,6 +115,8 @@ def _load() -> ctypes.CDLL:
         "ct_offer": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
         "ct_ask": [ctypes.c_int, ctypes.c_char_p, *_Found],
         "ct_ask_start": [ctypes.c_int, ctypes.c_char_p],
+        "ct_on_ask": [ctypes.c_char_p, _Listens, ctypes.c_void_p],
+        "ct_answer": [ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
         "ct_exchange_start": [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
         "ct_put": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
         "ct_get": [ctypes.c_char_p, *_Found],
@@ -134,7 +137,7 @@ def _load() -> ctypes.CDLL:
         "ct_finalize": [ctypes.c_int],
     }.items():
         getattr(library, name).argtypes = [_JobPointer, *more]
-    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor", "hosts", "peers", "ccs_serve"):
+    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor", "hosts", "peers", "progress", "ccs_serve"):
         getattr(library, f"ct_{name}").argtypes = [_JobPointer]
     return library
 
@@ -174,7 +177,8 @@ class Fence:
         return self._job._call(_library.ct_test, self._request) == 1
 
     def _is_over(self) -> bool:
-        """The same where all that await something look: none of them wakes the others by it."""
+        """The same where all that await something look: none of them wakes the others by it. Meanwhile others may ask this process."""
+        self._job._check(_library.ct_progress(self._job._job))
         return self._job._check(_library.ct_test(self._job._job, self._request)) == 1
 
     def wait(self) -> dict[int, bytes]:
@@ -294,6 +298,24 @@ class Job:
     def ask_start(self, rank: int, key: str) -> Fence:
         """The same, to be awaited."""
         return Fence(self, self._call(_library.ct_ask_start, rank, _key(key)), [rank])
+
+    def on_ask(self, prefix: str, function: Callable[[int, str], None]) -> None:
+        """The function is told who asks for which key, of those that begin so and are not offered; answer() answers. What it raises is
+        raised by the call in which it was called."""
+
+        def call(_job: int, rank: int, key: bytes, _argument: object) -> None:
+            self._run(lambda: function(rank, key.decode()))
+
+        self._kept.append(_Listens(call))
+        self._call(_library.ct_on_ask, _key(prefix), self._kept[-1], None)
+
+    def answer(self, rank: int, key: str, value: bytes) -> None:
+        """To that process alone, for what it has asked for."""
+        self._call(_library.ct_answer, rank, _key(key), value, len(value))
+
+    def progress(self) -> None:
+        """Takes note of what the launcher has said, and tells on_loss, on_restart and on_ask; never waits."""
+        self._call(_library.ct_progress)
 
     def fence(self) -> None:
         self._call(_library.ct_fence)
