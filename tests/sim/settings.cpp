@@ -47,7 +47,7 @@ constexpr std::array kRows{
     CT_ROW(root_lost),   CT_ROW(away),           CT_ROW(together),      CT_ROW(unplugged),
     CT_ROW(asks),        CT_ROW(held),           CT_ROW(stacks),        CT_ROW(prompts),
     CT_ROW(staged),      CT_ROW(staged_size),    CT_ROW(left),          CT_ROW(links),
-    CT_ROW(base_ports),  CT_ROW(rings),          CT_ROW(lookups),
+    CT_ROW(base_ports),  CT_ROW(rings),          CT_ROW(lookups),       CT_ROW(answers),
 };
 #undef CT_ROW
 

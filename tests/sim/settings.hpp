@@ -40,6 +40,7 @@ struct Settings {
   double keep_alive = 0;                              // as the option; native ones pass barriers
   double rings = 0;                                   // where native ones would pass barriers
   double lookups = 0;                                 // the same: each asks another one
+  double answers = 0;                                 // which answers it alone, instead of offering
   double base_ports = 0;  // native processes ask for ports: those of a host follow each other
   double until = 0;       // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.

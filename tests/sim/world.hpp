@@ -229,6 +229,7 @@ private:
   // ---- native programs that ask each other
   void looks_up(std::uint32_t process, Duration now);
   void is_told(std::uint32_t process, const wire::native::Told& told, Duration now);
+  void is_asked(std::uint32_t process, const wire::native::Asked& asked, Duration now);
   std::uint32_t asked_by(std::uint32_t process, std::uint32_t round) const {
     return (process * 7 + round * 13 + 1) % job_processes();
   }

@@ -144,6 +144,7 @@ void World::surviving_hears(std::uint32_t number, const ClientSend& message, Dur
     if (const auto* ring = std::get_if<native::RingOver>(&*heard)) leaves_ring(number, ring, now);
     if (std::holds_alternative<native::FenceOver>(*heard)) leaves_ring(number, nullptr, now);
     if (const auto* told = std::get_if<native::Told>(&*heard)) is_told(number, *told, now);
+    if (const auto* asked = std::get_if<native::Asked>(&*heard)) is_asked(number, *asked, now);
     const auto* lost = std::get_if<native::Lost>(&*heard);
     if (lost == nullptr) continue;
     for (const auto& [first, last] : lost->processes) {
