@@ -31,6 +31,7 @@ static_assert(CcsMerge{CT_CCS_MAX | CT_CCS_INT64} == CcsMerge{CcsMerge::max, Ccs
 static_assert(CT_TCP == static_cast<int>(charmtree::wire::PortKind::tcp));
 static_assert(CT_UDP == static_cast<int>(charmtree::wire::PortKind::udp));
 static_assert(CT_MAX_PEERS == charmtree::wire::kMostPeersTold);
+static_assert(CT_MAX_LISTENERS == charmtree::wire::native::kMostListeners);
 static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
 
 namespace {

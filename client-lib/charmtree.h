@@ -236,9 +236,10 @@ CT_API int ct_ask(ct_job* job, int rank, const char* key, const void** value, si
 typedef void (*ct_ask_function)(ct_job* job, int rank, const char* key, void* argument);
 
 /* From now on, asks for keys that begin with `prefix` are told by this function (null: by none), also those
- * that wait already; each once, and again only if its answer has been lost. It is called while this process
- * is in ct_progress, or in another call where losses are told. CT_EINVAL also for more than CT_MAX_LISTENERS
- * prefixes. */
+ * that wait already; each once, and again if its answer may have been lost. Of several prefixes the longest
+ * counts. It is called while this process is in ct_progress, or in another call where losses are told; up to
+ * CT_MAX_ASKS at a time that are not answered or offered, the others by and by. Who ends without an answer
+ * fails those that wait for it. CT_EINVAL also for more than CT_MAX_LISTENERS prefixes. */
 #define CT_MAX_LISTENERS 64 /* functions, each for a prefix of its own */
 CT_API int ct_on_ask(ct_job* job, const char* prefix, ct_ask_function function, void* argument);
 
@@ -247,8 +248,9 @@ CT_API int ct_on_ask(ct_job* job, const char* prefix, ct_ask_function function, 
 CT_API int ct_answer(ct_job* job, int rank, const char* key, const void* value, size_t size);
 
 /* Takes note of what the launcher has said, and calls the functions of ct_on_loss, ct_on_restart and
- * ct_on_ask. Never waits: for programs that wait for something else than the launcher, and is best called
- * when ct_descriptor can be read. In such a function it does nothing. */
+ * ct_on_ask. Never waits: for programs that wait for something else than the launcher; to be called before
+ * each time that they wait for ct_descriptor to become readable, or now and then. In such a function it does
+ * nothing. CT_ERESTARTED: as of ct_barrier. */
 CT_API int ct_progress(ct_job* job);
 
 /* So many others this process has looked up or asked up to now; CT_MAX_PEERS: or more. It tells the launchers
@@ -305,7 +307,8 @@ CT_API int ct_release(ct_job* job, int request);
 typedef void (*ct_loss_function)(ct_job* job, const int* ranks, int count, void* argument);
 
 /* From now on, losses are told by this function (null: by none), also those that are known already. It is
- * called only while this process is in ct_table, ct_lookup, ct_barrier or ct_ccs_serve, and in ct_barrier
+ * called only while this process is in ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait, ct_ask,
+ * ct_ccs_serve or ct_progress, and in ct_barrier
  * before it returns for want of the lost ones. */
 CT_API int ct_on_loss(ct_job* job, ct_loss_function function, void* argument);
 
@@ -343,7 +346,7 @@ CT_API int ct_restarts(const ct_job* job);
 typedef int (*ct_restart_function)(ct_job* job, const int* ranks, int count, void* argument);
 
 /* From now on, restarts of other processes are told by this function (null: by none), each once. It is called
- * only while this process is in ct_table, ct_lookup, ct_barrier or ct_ccs_serve, and at the latest in the
+ * only while this process is in a call where losses are told, and at the latest in the
  * next ct_barrier before that opens. */
 CT_API int ct_on_restart(ct_job* job, ct_restart_function function, void* argument);
 

@@ -83,10 +83,11 @@ CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
 /* Stores the queue pair with that process, which can be sent to from now on. On demand it may have to be
  * connected, or the other one asked whether it has done so: waits for that, where CT_ETIMEDOUT means that it
  * is to be called again, until it returns something else; with a time-out of 0 several are connected at a
- * time. The other process does its part while it is in ct_progress, ct_verbs_reach, or a call of charmtree.h
- * where losses are told; one that waits for completions calls ct_progress now and then. Both may begin at
- * once. CT_EFAILED: the other one could not, is lost, or has ended. With an error but CT_ETIMEDOUT that
- * process stays out of reach. */
+ * time. The other process does its part while it is in ct_progress, ct_verbs_reach, or another call where
+ * losses are told (ct_on_loss): one that waits for completions calls ct_progress now and then. Both may begin
+ * at once. CT_EFAILED, CT_EVERBS: one of the two could not, or the other one is lost, or has ended; so it
+ * stays. It takes one of the CT_MAX_LISTENERS of ct_on_ask, and up to half of CT_MAX_ASKS. A process that is
+ * started again (++on-failure restart) cannot be reached by those that had reached it before. */
 CT_API int ct_verbs_reach(ct_verbs* verbs, int rank, struct ibv_qp** queue_pair);
 
 /* Connected with that process, perhaps because that has reached this one: it can receive, and sends once
@@ -113,7 +114,8 @@ CT_API int ct_verbs_costs_of(const ct_verbs* verbs, struct ct_verbs_costs* costs
 CT_API const char* ct_verbs_error(const ct_verbs* verbs);
 
 /* Releases everything, in the reverse order. What the program has made with the device, such as memory
- * regions, is to be released before. */
+ * regions, is to be released before. On demand, others that reach for this process from now on wait until it
+ * ends: it is for when they are done with it, behind a ct_fence or ct_barrier. */
 CT_API int ct_verbs_close(ct_verbs* verbs);
 
 #ifdef __cplusplus

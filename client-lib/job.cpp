@@ -172,10 +172,16 @@ int Job::wait_until(const std::function<bool()>& condition, const Deadline& dead
 /// A handler may have asked for the job's end, or forked. Who finalizes is done with all that.
 int Job::tell_news(const Deadline& deadline) {
   if (finalizing_ || telling()) return CT_OK;
-  losses_.tell();
-  if (!is_foreign() && usable() == CT_OK) listeners_.tell();
   bool leave = false;  // of restarts that are heard of while others are told, too: no barrier may open before
-  while (!is_foreign() && usable() == CT_OK && restarts_.untold()) leave = restarts_.tell() || leave;
+  for (bool more = true; more && !is_foreign() && usable() == CT_OK;) {
+    more = true;
+    if (losses_.untold())
+      losses_.tell();
+    else if (restarts_.untold())
+      leave = restarts_.tell() || leave;
+    else
+      more = listeners_.tell_one();
+  }
   if (is_foreign()) return CT_EFORK;
   if (const int error = usable(); error != CT_OK) return error;
   if (leave) {
@@ -270,7 +276,7 @@ int Job::ensure_registered(const Deadline& deadline) {
 
 int Job::table() {
   if (const int error = usable(); error != CT_OK) return error;
-  if (losses_.telling()) return CT_EORDER;
+  if (losses_.telling() || listeners_.telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (!alone_) {

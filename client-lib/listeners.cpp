@@ -21,16 +21,18 @@ bool Listeners::heard(wire::native::Asked asked, std::uint32_t total) {
 
 /// One may be told of that is set no more: the launcher has not heard of that yet. A copy of the handler: it
 /// may set another.
-void Listeners::tell() {
-  if (telling_ || untold_.empty()) return;
+bool Listeners::tell_one() {
+  if (telling_ || untold_.empty()) return false;
+  const wire::native::Asked asked = std::move(untold_.front());
+  untold_.pop_front();
+  const auto found = std::find_if(handlers_.rbegin(), handlers_.rend(),
+                                  [&](const auto& each) { return asked.key.starts_with(each.first); });
+  if (found == handlers_.rend()) return true;
+  const AskHandler handler = found->second;
   telling_ = true;
-  for (const wire::native::Asked& asked : std::exchange(untold_, {})) {
-    const auto found = std::find_if(handlers_.begin(), handlers_.end(),
-                                    [&](const auto& each) { return asked.key.starts_with(each.first); });
-    const AskHandler handler = found == handlers_.end() ? AskHandler{} : found->second;
-    if (handler) handler(asked.process, asked.key);
-  }
+  handler(asked.process, asked.key);
   telling_ = false;
+  return true;
 }
 
 }  // namespace charmtree::client

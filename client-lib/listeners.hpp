@@ -2,11 +2,12 @@
 // What others ask this process for that it has not offered, and whom of its program that concerns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "tree/wire/native_message.hpp"
 
@@ -24,12 +25,13 @@ public:
   bool heard(wire::native::Asked asked, std::uint32_t total);
   /// A handler is running.
   bool telling() const { return telling_; }
-  /// Calls the handlers, each for what begins as it wants, unless one is running.
-  void tell();
+  /// Calls a handler for what came first, that of the longest prefix, if there is one. False: nothing has
+  /// come, or a handler is running.
+  bool tell_one();
 
 private:
   std::map<std::string, AskHandler> handlers_;  // by prefix
-  std::vector<wire::native::Asked> untold_;
+  std::deque<wire::native::Asked> untold_;
   bool telling_ = false;
 };
 

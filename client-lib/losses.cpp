@@ -19,7 +19,7 @@ bool Losses::add(const wire::native::Lost& lost, std::uint32_t total) {
 
 /// A copy: it may set another.
 void Losses::tell() {
-  if (!handler_ || untold_.empty() || telling_) return;
+  if (!untold() || telling_) return;
   const std::vector<int> ranks = std::exchange(untold_, {});
   const LossHandler handler = handler_;
   telling_ = true;

@@ -21,7 +21,9 @@ public:
   bool contains(std::uint32_t process) const { return lost_.contains(process); }
   /// The handler is running.
   bool telling() const { return telling_; }
-  /// Calls the handler, if there is one and anything for it.
+  /// There is something for the handler.
+  bool untold() const { return handler_ && !untold_.empty(); }
+  /// Calls the handler, unless that is running.
   void tell();
 
 private:

@@ -16,6 +16,11 @@ static void made(ct_verbs* of, int peer, struct ibv_qp* queue_pair, void* argume
   if (peer == (rank ^ 1)) post_receive(queue_pair, received, bytes, 0);
 }
 
+static void send_message(int peer, unsigned char* place, int number) {
+  memset(place, number + rank, bytes);
+  send_to(peer, place, bytes);
+}
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -35,14 +40,13 @@ int main(int argc, char** argv) {
   double begun = 0;
   for (int i = 0; i <= times; ++i) {
     if (i == 1) begun = now(); /* the first one may have had to be connected */
-    memset(sent, i + rank, bytes);
-    if (rank < peer) send_to(peer, sent, bytes);
+    if (rank < peer) send_message(peer, sent, i);
     for (int done = 0; done < (rank < peer ? 2 : 1);)
       done += rank < peer ? (wait_for_one(), 1) : wait_for_one().opcode == IBV_WC_RECV;
     for (size_t k = 0; k < bytes; ++k)
       if (received[k] != (unsigned char)(i + peer)) fail("a message", "it is not what was sent");
     post_receive(ct_verbs_queue_pair(verbs, peer), received, bytes, 0);
-    if (rank > peer) send_to(peer, sent, bytes);
+    if (rank > peer) send_message(peer, sent, i); /* the last one is there: it has been answered */
   }
   if (rank > peer) return end(NULL);
   char text[128];

@@ -7,10 +7,9 @@
 
 enum { DIMENSIONS = 3, SIDES = 2 * DIMENSIONS, STEPS = 5, SLOTS = 2 * SIDES };
 
-/* What one sends the other by its side of that number, in a step. */
+/* What one sends the other in a step. */
 struct edge {
   long step, value;
-  int side;
 };
 
 static int neighbours[SIDES];         /* by side: one down, and one up in each dimension */
@@ -77,7 +76,7 @@ int main(int argc, char** argv) {
   for (long step = 0; step < steps; ++step) {
     for (int side = 0; side < SIDES; ++side) {
       struct edge* edge = &sent[step % 2 * SIDES + side];
-      *edge = (struct edge){step, value, side};
+      *edge = (struct edge){step, value};
       if (neighbours[side] == rank) {
         sums[step % 2] += value;
         ++heard[step % 2];

@@ -40,7 +40,9 @@ public:
   const Port& port() const { return port_; }
   ibv_pd* domain() const { return domain_.get(); }
   ibv_cq* completions() const { return completions_.get(); }
-  int most_queue_pairs() const { return attributes_.max_qp; }
+  std::uint64_t most_queue_pairs() const {
+    return attributes_.max_qp > 0 ? static_cast<std::uint64_t>(attributes_.max_qp) : 0;
+  }
 
   /// In INIT. `whose`: "the queue pair for rank 3", for messages.
   Outcome make(QueuePair& made, const ibv_qp_cap& capacity, const std::string& whose) const;

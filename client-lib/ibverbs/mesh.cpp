@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <climits>
 #include <cstring>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "client-lib/ibverbs/chooser.hpp"
+#include "client-lib/ibverbs/stopwatch.hpp"
 
 namespace charmtree::ibverbs {
 
@@ -36,12 +36,6 @@ std::string wrong_in(const ct_verbs_options& options) {
       (options.has_gid != 0 && options.gid < 0))
     return "a port, a GID, threads, completions and peers are not negative";
   return {};
-}
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 /// Any processor that the system lets it have: the process may be bound to one, which its threads would
@@ -70,8 +64,9 @@ Outcome Mesh::open_device(const ct_verbs_options& options) {
     if (*each == 0) *each = kDepth;
   for (std::uint32_t* each : {&capacity_.max_send_sge, &capacity_.max_recv_sge})
     if (*each == 0) *each = 1;
-  const std::uint64_t outstanding =
-      std::uint64_t{launcher_.others()} * (std::uint64_t{capacity_.max_send_wr} + capacity_.max_recv_wr);
+  const std::uint64_t partners =
+      used_ == 0 ? launcher_.others() : std::min<std::uint64_t>(used_, launcher_.others());
+  const std::uint64_t outstanding = partners * (std::uint64_t{capacity_.max_send_wr} + capacity_.max_recv_wr);
   const unsigned useful =
       std::min(std::max(1U, std::thread::hardware_concurrency()), launcher_.others() / kEachThread);
   const unsigned wanted = options.threads > 0 ? static_cast<unsigned>(options.threads) : useful;
@@ -110,10 +105,7 @@ Outcome Mesh::connect(int scheme) {
   static std::atomic<std::uint32_t> count{0};
   number_ = count++;
   Outcome failure = attempt([&] { return connect_by(scheme); });
-  if (failure) {
-    made_ = {};
-    on_demand_.reset();
-  }
+  if (failure) made_ = {};
   return failure;
 }
 
@@ -132,12 +124,11 @@ Outcome Mesh::connect_by(int scheme) {
   return connect_with_all(telling);
 }
 
-/// All at once only if that suits each. One that cannot be connected at all says so when all are connected.
+/// All at once only if that suits each. One that cannot be connected at all says so by either way.
 Outcome Mesh::choose(int& scheme) {
   const auto neighbours = static_cast<std::uint64_t>(std::max(ct_local_size(launcher_.job()), 1));
-  const bool is_opened = !unopened_;
-  const auto most = static_cast<std::uint64_t>(is_opened ? std::max(device_.most_queue_pairs(), 0) : INT_MAX);
-  const bool all = !is_opened || wants_all({launcher_.others(), neighbours, most, used_});
+  const bool all =
+      unopened_ || wants_all({launcher_.others(), neighbours, device_.most_queue_pairs(), used_});
   std::vector<std::string> told;
   if (auto failure = launcher_.gather(std::string{all ? kAll : kUsed}, told)) return failure;
   const bool is_all = std::find(told.begin(), told.end(), kUsed) == told.end();
@@ -145,48 +136,58 @@ Outcome Mesh::choose(int& scheme) {
   return {};
 }
 
-/// Nobody waits for anybody.
+/// Nobody waits for anybody. One whose device fails listens, too, and tells those that ask.
 Outcome Mesh::connect_on_demand() {
-  if (unopened_) return unopened_;
-  on_demand_.emplace(launcher_, device_, costs_, capacity_, prefix(), when_made_);
-  return on_demand_->listen();
+  on_demand_.emplace(launcher_, device_, unopened_, costs_, capacity_, prefix(), when_made_);
+  auto failure = on_demand_->listen();
+  return unopened_ ? unopened_ : failure;
 }
 
 Outcome Mesh::connect_with_all(Telling& telling) {
-  auto begun = Clock::now();
-  Outcome unmade = telling.begin();
-  if (!unmade) unmade = attempt([&] { return make_all(telling.threads(threads_), made_); });
-  costs_.make = seconds_since(begun);
+  std::vector<std::string> told;
+  if (auto failure = tell(telling, make(telling), told)) return failure;
+  Outcome failure = attempt([&]() -> Outcome {
+    std::vector<Peer> peers;
+    if (auto unfound = find(telling, told, peers)) return unfound;
+    return connect_all(peers);
+  });
+  const Outcome others = agree(!failure);
+  return failure ? failure : others;
+}
 
-  begun = Clock::now();
-  std::string told;
-  if (!unmade) unmade = attempt([&] { return telling.describe(made_, told); });
+Outcome Mesh::make(Telling& telling) {
+  const Stopwatch watch{costs_.make};
+  if (auto failure = telling.begin()) return failure;
+  return attempt([&] { return make_all(telling.threads(threads_), made_); });
+}
+
+Outcome Mesh::tell(Telling& telling, Outcome unmade, std::vector<std::string>& all) {
+  const Stopwatch watch{costs_.exchange};
+  std::string own;
+  if (!unmade) unmade = attempt([&] { return telling.describe(made_, own); });
   if (auto failure = telling.pass_on()) return failure;
-  std::vector<std::string> all;
-  if (auto failure = launcher_.gather(unmade ? "" : told, all)) return failure;
+  if (auto failure = launcher_.gather(unmade ? "" : own, all)) return failure;
   if (unmade) return unmade;
   const auto none = std::find(all.begin(), all.end(), std::string{});
   if (none != all.end())
     return Failure{CT_EFAILED,
                    "rank " + std::to_string(none - all.begin()) + " could not make its queue pairs"};
-  std::vector<Peer> peers;
-  Outcome failure = attempt([&] { return telling.find(all, peers); });
-  costs_.exchange = seconds_since(begun);
+  return {};
+}
 
-  if (!failure) failure = attempt([&] { return connect_all(peers); });
-  const Outcome others = agree(!failure);
-  return failure ? failure : others;
+Outcome Mesh::find(Telling& telling, const std::vector<std::string>& told, std::vector<Peer>& peers) {
+  const Stopwatch watch{costs_.exchange};
+  return telling.find(told, peers);
 }
 
 Outcome Mesh::connect_all(const std::vector<Peer>& peers) {
-  const auto begun = Clock::now();
+  const Stopwatch watch{costs_.connect};
   for (std::uint32_t place = 0; place < launcher_.others(); ++place) {
     const std::uint32_t rank = launcher_.rank_at(place);
     if (auto failure = device_.connect(*made_.queue_pairs[place], psn_to(made_.first_psn, rank), peers[place],
                                        "with rank " + std::to_string(rank)))
       return failure;
   }
-  costs_.connect = seconds_since(begun);
   return {};
 }
 
@@ -206,8 +207,7 @@ Outcome Mesh::agree(bool is_connected) {
 Outcome Mesh::make_all(unsigned threads, Made& all) {
   if (unopened_) return unopened_;
   const std::uint32_t others = launcher_.others();
-  const auto most = static_cast<std::uint32_t>(std::max(device_.most_queue_pairs(), 0));
-  if (others > most)
+  if (const std::uint64_t most = device_.most_queue_pairs(); others > most)
     return Failure{CT_EVERBS, device_.name() + ": it has " + std::to_string(most) + " queue pairs, and " +
                                   std::to_string(others) + " are needed"};
   std::vector<QueuePair> made(others);

@@ -41,6 +41,10 @@ private:
   Outcome choose(int& scheme);
   Outcome connect_on_demand();
   Outcome connect_with_all(Telling& telling);
+  Outcome make(Telling& telling);
+  /// What all tell, if all have made theirs; else each has a failure.
+  Outcome tell(Telling& telling, Outcome unmade, std::vector<std::string>& all);
+  Outcome find(Telling& telling, const std::vector<std::string>& told, std::vector<Peer>& peers);
   Outcome make_all(unsigned threads, Made& made);
   Outcome connect_all(const std::vector<Peer>& peers);
   Outcome agree(bool is_connected);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-lib/ibverbs/on_demand.hpp"
 
-#include <chrono>
 #include <random>
 #include <utility>
 
+#include "client-lib/ibverbs/stopwatch.hpp"
 #include "tree/base/overloaded.hpp"
 
 namespace charmtree::ibverbs {
@@ -12,25 +12,13 @@ namespace charmtree::ibverbs {
 namespace {
 /// The program asks others, too.
 constexpr std::size_t kMostOpen = CT_MAX_ASKS / 2;
-
-using Clock = std::chrono::steady_clock;
-
-class Stopwatch {
-public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - begun_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-
-private:
-  double& seconds_;
-  Clock::time_point begun_ = Clock::now();
-};
 }  // namespace
 
-OnDemand::OnDemand(Launcher& launcher, const Device& device, ct_verbs_costs& costs,
+OnDemand::OnDemand(Launcher& launcher, const Device& device, Outcome unopened, ct_verbs_costs& costs,
                    const ibv_qp_cap& capacity, std::string prefix, WhenMade when_made)
     : launcher_(launcher),
       device_(device),
+      unopened_(std::move(unopened)),
       costs_(costs),
       capacity_(capacity),
       prefix_(std::move(prefix)),
@@ -116,35 +104,38 @@ void OnDemand::carry_out(Pairs::Actions actions) {
   send_asks();
 }
 
-Failure OnDemand::why_unanswered(std::uint32_t rank, int error) const {
-  const std::string who = "rank " + std::to_string(rank);
-  if (error != CT_EFAILED) return failed("asking " + who, error);
-  const bool is_lost = ct_alive(launcher_.job(), static_cast<int>(rank)) == 0;
-  return {error, who + (is_lost ? " is lost" : " has ended, and was not connected before")};
-}
-
 /// Takes note of what has been answered.
 void OnDemand::collect() {
   Pairs::Actions actions;
   for (std::size_t i = 0; i < open_.size();) {
     const auto [rank, request] = open_[i];
     const int state = ct_test(launcher_.job(), request);
+    if (state < 0 && state != CT_EFAILED) {
+      broken_ = failed("asking rank " + std::to_string(rank), state);
+      break;
+    }
     if (state == 0) {
       ++i;
       continue;
     }
-    if (state == 1) {
+    if (state == 1)
       pairs_.told(rank, launcher_.gathered(request, static_cast<int>(rank)), actions);
-    } else {
-      pairs_.unanswered(rank, why_unanswered(rank, state), actions);
-    }
+    else
+      pairs_.unanswered(rank, {state, why_unanswered(rank)}, actions);
     ct_release(launcher_.job(), request);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   carry_out(std::move(actions));
 }
 
+std::string OnDemand::why_unanswered(std::uint32_t rank) const {
+  const bool is_lost = ct_alive(launcher_.job(), static_cast<int>(rank)) == 0;
+  return "rank " + std::to_string(rank) + (is_lost ? " is lost" : " has ended, and was not connected before");
+}
+
+/// Where the device could not be opened, whoever asks is told that.
 Outcome OnDemand::make(std::uint32_t rank, Peer& own) {
+  if (unopened_) return unopened_;
   const Stopwatch watch{costs_.make};
   QueuePair made;
   if (auto failure = device_.make(made, capacity_, "the queue pair for rank " + std::to_string(rank)))

@@ -20,9 +20,10 @@ public:
   /// Told of each queue pair that is made, when it can take what it is to receive.
   using WhenMade = std::function<void(std::uint32_t rank, ibv_qp* queue_pair)>;
 
-  /// They must outlive the object. `prefix`: of the keys of this time, the same in all processes.
-  OnDemand(Launcher& launcher, const Device& device, ct_verbs_costs& costs, const ibv_qp_cap& capacity,
-           std::string prefix, WhenMade when_made);
+  /// They must outlive the object. `unopened`: why the device is not. `prefix`: of the keys of this time, the
+  /// same in all processes.
+  OnDemand(Launcher& launcher, const Device& device, Outcome unopened, ct_verbs_costs& costs,
+           const ibv_qp_cap& capacity, std::string prefix, WhenMade when_made);
   OnDemand(const OnDemand&) = delete;
   ~OnDemand() override;
 
@@ -48,11 +49,12 @@ private:
   void carry_out(Pairs::Actions actions);
   void send_asks();
   void collect();
-  Failure why_unanswered(std::uint32_t rank, int error) const;
+  std::string why_unanswered(std::uint32_t rank) const;
   Outcome wait_for(std::uint32_t rank);
 
   Launcher& launcher_;
   const Device& device_;
+  Outcome unopened_;
   ct_verbs_costs& costs_;
   ibv_qp_cap capacity_;
   std::string prefix_;

@@ -50,9 +50,11 @@ void Pairs::reach(std::uint32_t rank, Actions& out) {
   auto pair = pairs_.find(rank);
   if (pair == pairs_.end()) {
     pair = make(rank);
-    if (pair->second.stage == Stage::asking) out.emplace_back(Ask{rank, key_of(pair->second.own)});
+    if (pair->second.stage != Stage::asking) return;
+    pair->second.has_asked = true;
+    out.emplace_back(Ask{rank, key_of(pair->second.own)});
   } else if (state(rank) == State::under_way && pair->second.stage == Stage::connected &&
-             !std::exchange(pair->second.asks_whether, true)) {
+             !std::exchange(pair->second.has_asked, true)) {
     out.emplace_back(Ask{rank, whether()});
   }
 }

@@ -70,7 +70,7 @@ private:
     Failure failure;
     std::uint32_t number = 0;         // the other's, once it is connected
     bool is_other_connected = false;  // so it may be sent to
-    bool asks_whether = false;        // the other is
+    bool has_asked = false;           // the other, for its queue pair, or whether it is connected
     bool is_asked_whether = false;    // by the other, and has not answered
   };
   using Place = std::map<std::uint32_t, Pair>::iterator;

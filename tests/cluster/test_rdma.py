@@ -123,9 +123,10 @@ def test_queue_pairs_are_made_when_they_are_used_first(machine: Machine) -> None
 def test_who_cannot_be_reached_says_why(machine: Machine) -> None:
     groups = "/sys/fs/cgroup"
     few = f"{groups}/fewer"
-    before, mtu, limited, down, absent, early, asked, late, turn, ended, after = machine.run(
+    before, mtu, great, limited, down, absent, early, asked, late, turn, ended, after = machine.run(
         _RESOURCES,
         job(2, _DOUBLE, "on-demand", "odd_mtu=512"),
+        job(4, _DOUBLE, "on-demand", "odd_mtu=4096"),
         f"echo +rdma >{groups}/cgroup.subtree_control; mkdir {few}; echo rxe0 hca_object=14 >{few}/rdma.max; "
         f"(echo 0 >{few}/cgroup.procs; {job(4, _DOUBLE, 'on-demand')})",
         f"ip link set dm0 down; {job(2, _DOUBLE, 'best')} && ip link set dm0 up",
@@ -141,6 +142,8 @@ def test_who_cannot_be_reached_says_why(machine: Machine) -> None:
         own = re.escape(f"rxe0 port 1: with rank {1 - rank}: its MTU is to be {1536 - (1024, 512)[rank]} bytes, ours {(1024, 512)[rank]}")
         other = re.escape(f"rank {1 - rank} says: rxe0 port 1: with rank {rank}: its MTU is to be {(1024, 512)[rank]} bytes, ours {1536 - (1024, 512)[rank]}")
         assert re.fullmatch(f"{own}|{other}", text), mtu
+    unusable = "no port can be used: rxe0 port 1 has an MTU of 1024 bytes, and 4096 were asked for"
+    assert said(great) == {rank: [unusable if rank % 2 == 1 else f"rank 1 says: {unusable}"] for rank in range(4)}, great
     texts = [text for texts in said(limited).values() for text in texts]
     refused = re.compile(r"(rank \d says: )?rxe0 port 1: ibv_\w+: the queue pair for rank \d: Resource temporarily unavailable \(11\)")
     unopened = re.compile(r"rxe0 port 1: ibv_\w+( for \d+ completions)?: Resource temporarily unavailable \(11\)")

@@ -8,14 +8,19 @@ namespace charmtree::proto {
 
 namespace native = wire::native;
 
+bool NativeListeners::Listener::wants(const std::string& key) const {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return key.starts_with(prefix); });
+}
+
 std::string NativeListeners::listen(ClientId client, std::uint32_t process, native::Listen listen) {
   Listener& listener = listeners_[process];
   listener.client = client;
   if (!listen.is_on) {
     listener.prefixes.erase(listen.prefix);
-    std::erase_if(listener.told, [&](const auto& each) { return each.first.starts_with(listen.prefix); });
+    std::erase_if(listener.told, [&](const auto& each) { return !listener.wants(each.first); });
   } else if (!listener.prefixes.contains(listen.prefix)) {
-    if (listener.prefixes.size() >= kMostPrefixes) return "listens for too much";
+    if (listener.prefixes.size() >= native::kMostListeners) return "listens for too much";
     listener.prefixes.insert(std::move(listen.prefix));
   }
   return {};
@@ -31,11 +36,9 @@ void NativeListeners::asked(std::uint32_t process, const std::string& key, std::
   const auto found = listeners_.find(process);
   if (found == listeners_.end()) return;
   Listener& listener = found->second;
-  const auto begins_so = [&](const std::string& prefix) { return key.starts_with(prefix); };
-  if (std::none_of(listener.prefixes.begin(), listener.prefixes.end(), begins_so)) return;
-  if (listener.told.contains({key, asker})) return;
+  if (!listener.wants(key) || listener.told.contains({key, asker})) return;
   if (listener.told.size() >= kMostTold) {
-    listener.is_full = true;
+    listener.has_missed = true;
     return;
   }
   listener.told.emplace(key, asker);
@@ -47,10 +50,16 @@ void NativeListeners::settled(std::uint32_t process, const std::string& key, std
   if (found != listeners_.end()) found->second.told.erase({key, asker});
 }
 
+bool NativeListeners::has_missed(std::uint32_t process) const {
+  const auto found = listeners_.find(process);
+  return found != listeners_.end() && found->second.has_missed;
+}
+
+/// Half of it, since looking for what it has missed is dear.
 bool NativeListeners::has_room_again(std::uint32_t process) {
   const auto found = listeners_.find(process);
-  if (found == listeners_.end() || found->second.told.size() >= kMostTold) return false;
-  return std::exchange(found->second.is_full, false);
+  if (found == listeners_.end() || found->second.told.size() > kMostTold / 2) return false;
+  return std::exchange(found->second.has_missed, false);
 }
 
 }  // namespace charmtree::proto

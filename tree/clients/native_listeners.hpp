@@ -17,8 +17,6 @@ namespace charmtree::proto {
 
 class NativeListeners {
 public:
-  /// Of a process.
-  static constexpr std::size_t kMostPrefixes = 64;
   /// That a process is told, and has not answered.
   static constexpr std::size_t kMostTold = 256;
 
@@ -31,7 +29,9 @@ public:
   void asked(std::uint32_t process, const std::string& key, std::uint32_t asker, ClientOutputs& out);
   /// That one waits for it no more.
   void settled(std::uint32_t process, const std::string& key, std::uint32_t asker);
-  /// There was more than it could be told, and it can be told more now. Says so once.
+  /// There was more than it could be told.
+  bool has_missed(std::uint32_t process) const;
+  /// The same, and there is room for much of it now. Says so once.
   bool has_room_again(std::uint32_t process);
 
   /// It does not listen any more.
@@ -45,7 +45,8 @@ private:
     ClientId client = 0;
     std::set<std::string> prefixes = {};
     std::set<std::pair<std::string, std::uint32_t>> told = {};  // keys, and who asks
-    bool is_full = false;                                       // there was more than it could be told
+    bool has_missed = false;                                    // there was more than it could be told
+    bool wants(const std::string& key) const;
   };
   std::map<std::uint32_t, Listener> listeners_;  // by process
 };

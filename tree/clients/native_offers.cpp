@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "tree/wire/shared_values.hpp"
+
 namespace charmtree::proto {
 
 namespace native = wire::native;
@@ -46,8 +48,10 @@ std::string NativeOffers::ask(ClientId client, std::uint32_t process, native::As
 std::string NativeOffers::listen(ClientId client, std::uint32_t process, native::Listen listen,
                                  ClientOutputs& out) {
   std::string wrong = listeners_.listen(client, process, std::move(listen));
-  if (wrong.empty()) tell_asked(process, out);
-  return wrong;
+  if (!wrong.empty()) return wrong;
+  tell_more(process, out);
+  tell_asked(process, out);
+  return {};
 }
 
 void NativeOffers::answer(std::uint32_t process, const native::Answer& answer, ClientOutputs& out) {
@@ -59,7 +63,8 @@ void NativeOffers::answer(std::uint32_t process, const native::Answer& answer, C
 /// One that is asked again waits once. A key that nobody can offer comes from a host that lies.
 void NativeOffers::inquired(const wire::Inquired& inquiry, ClientOutputs& out) {
   if (inquiry.id.service != kService || !local_.contains(inquiry.process)) return;
-  if (inquiry.key.empty() || inquiry.key.size() > wire::kMostKeyBytes) return;
+  if (inquiry.key.empty() || inquiry.key.size() > wire::kMostKeyBytes || inquiry.asker >= local_.total)
+    return;
   Inquirer inquirer{{inquiry.process, inquiry.key}, inquiry.asker, inquiry.id};
   if (const auto known = answer_of(inquirer.key)) return reply(inquirer, *known, out);
   if (inquired_.size() >= kMostWaiting) return;
@@ -132,12 +137,15 @@ void NativeOffers::tell_more(std::uint32_t process, ClientOutputs& out) {
 void NativeOffers::tell_asked(std::uint32_t process, ClientOutputs& out) {
   for (const std::string& prefix : listeners_.prefixes(process)) {
     const Key first{process, prefix};
-    const auto is_of = [&](const Key& key) { return key.first == process && key.second.starts_with(prefix); };
-    for (auto each = waiting_.lower_bound(first); each != waiting_.end() && is_of(each->first); ++each)
-      listeners_.asked(process, each->first.second, each->second.process, out);
-    for (auto each = inquired_.lower_bound({first, 0, {}}); each != inquired_.end() && is_of(each->key);
-         ++each)
-      listeners_.asked(process, each->key.second, each->process, out);
+    const auto goes_on = [&](const Key& key) {
+      return key.first == process && key.second.starts_with(prefix) && !listeners_.has_missed(process);
+    };
+    auto near = waiting_.lower_bound(first);
+    for (; near != waiting_.end() && goes_on(near->first); ++near)
+      listeners_.asked(process, near->first.second, near->second.process, out);
+    auto far = inquired_.lower_bound({first, 0, {}});
+    for (; far != inquired_.end() && goes_on(far->key); ++far)
+      listeners_.asked(process, far->key.second, far->process, out);
   }
 }
 
@@ -162,6 +170,14 @@ void NativeOffers::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   lost_.add_all(processes);
   for (const std::uint32_t process : local_.among(processes)) settle_all_of(process, out);
   for (const Asker& asker : asked_.take_about(lost_)) tell(asker, {"that process is lost", {}}, out);
+  std::set<std::uint32_t> asked;
+  std::erase_if(inquired_, [&](const Inquirer& each) {
+    if (!lost_.contains(each.process)) return false;
+    listeners_.settled(each.key.first, each.key.second, each.process);
+    asked.insert(each.key.first);
+    return true;
+  });
+  for (const std::uint32_t process : asked) tell_more(process, out);
 }
 
 void NativeOffers::forget(ClientId client, ClientOutputs& out) {

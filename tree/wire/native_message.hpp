@@ -33,6 +33,7 @@ inline constexpr std::size_t kMaxAbortText = 16U << 10;  // bytes
 inline constexpr std::size_t kMaxWhy = 1024;             // bytes
 inline constexpr std::size_t kMaxHandler = 31;           // bytes of a CCS handler's name, at least one
 inline constexpr std::size_t kMaxHandlers = 1024;        // of a process
+inline constexpr std::size_t kMostListeners = 64;        // prefixes of Listen, of a process
 inline constexpr std::size_t kMaxReply = CcsReplies::kMaxBytes;  // of the reply to a CCS request
 inline constexpr std::size_t kMaxLost = 4096;                    // ranges in one Lost
 inline constexpr std::size_t kMaxLayout = 4096;                  // runs in Welcome::layout

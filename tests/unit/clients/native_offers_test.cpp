@@ -113,6 +113,7 @@ TEST_CASE("another host is answered, once for each time that it asks", "[native]
   b.out.clear();
   b.server.inquired({5, 9, {kService + 1, 3}, "port"}, b.out);  // of another service
   b.server.inquired({9, 4, {kService, 3}, "port"}, b.out);      // of a process that is not here
+  b.server.inquired({5, 10, {kService, 3}, "port"}, b.out);     // by one that is not in the job
   CHECK(b.out.empty());
 }
 
@@ -267,20 +268,35 @@ TEST_CASE("an answer goes to that asker alone, and is not kept", "[native]") {
 
 TEST_CASE("who is asked very much is told more as it answers, or as askers go", "[native]") {
   constexpr std::uint32_t kMost = NativeListeners::kMostTold;
-  Bench b{true, 4, kMost * 2 + 10};
+  Bench b{true, 4, kMost * 4 + 10};
   b.says(5, native::Listen{"p"});
   for (std::uint32_t i = 0; i < kMost; ++i) b.says(4, native::Ask{i, 5, "p" + std::to_string(i)});
-  for (std::uint32_t asker = 10; asker < kMost + 20; ++asker)
-    b.server.inquired({5, asker, {kService, asker}, "q" + std::to_string(asker)}, b.out);
+  for (std::uint32_t asker = 10; asker < 2 * kMost + 10; ++asker)
+    b.server.inquired({5, asker, {kService, asker}, "q" + std::to_string(asker + 1000)}, b.out);
   b.says(5, native::Listen{"q"});
   CHECK(b.asked(5).size() == kMost);
-  b.says(5, native::Answer{4, "p7", ""});
-  CHECK(b.asked(5) == Asked{{10, "q10"}});
+  for (std::uint32_t i = 0; i + 1 < kMost / 2; ++i) b.says(5, native::Answer{4, "p" + std::to_string(i), ""});
+  CHECK(b.asked(5).empty());
+  b.says(5, native::Answer{4, "p" + std::to_string(kMost / 2 - 1), ""});
+  CHECK(b.asked(5).size() == kMost / 2);
   b.server.closed(4, Bench::kStart, b.out);
-  CHECK(b.asked(5).size() == kMost - 1);
-  b.says(5, native::Answer{10, "q10", ""});
-  b.says(5, native::Answer{11, "q11", ""});
+  CHECK(b.asked(5).size() == kMost / 2);
+  b.server.lost({{10, 9 + kMost}}, b.out);  // all that it is told of
+  const Asked rest = b.asked(5);
+  CHECK(rest.size() == kMost);
+  CHECK(rest.front() == native::Asked{10 + kMost, "q" + std::to_string(1010 + kMost)});
+}
+
+TEST_CASE("what a process listens for no more is told again when it listens again", "[native]") {
+  Bench b;
+  b.says(5, native::Listen{"p"});
+  b.says(5, native::Listen{"port"});
+  b.says(4, native::Ask{1, 5, "port"});
+  b.says(4, native::Ask{2, 5, "path"});
   CHECK(b.asked(5).size() == 2);
+  b.says(5, native::Listen{"p", false});
+  b.says(5, native::Listen{"p"});
+  CHECK(b.asked(5) == Asked{{4, "path"}});
 }
 
 TEST_CASE("a process that is started again listens anew", "[native]") {
@@ -300,8 +316,7 @@ TEST_CASE("a process that is started again listens anew", "[native]") {
 
 TEST_CASE("nobody listens for very much", "[native]") {
   Bench b;
-  for (std::size_t i = 0; i < NativeListeners::kMostPrefixes; ++i)
-    b.says(4, native::Listen{std::to_string(i)});
+  for (std::size_t i = 0; i < native::kMostListeners; ++i) b.says(4, native::Listen{std::to_string(i)});
   b.says(4, native::Listen{"1"});
   CHECK_FALSE(b.is_closed(4));
   b.says(4, native::Listen{"one more"});
