@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "client-lib/charmtree_verbs.h"
@@ -42,6 +43,16 @@ int reach_of(const ibv_gid_entry& entry) {
   return entry.gid.raw[0] == 0xFE && (entry.gid.raw[1] & 0xC0U) == 0x80 ? 2 : 3;
 }
 
+/// Those that are equally far stay in their order.
+std::vector<ibv_device*> nearest_first(const std::vector<ibv_device*>& devices,
+                                       const std::function<unsigned(ibv_device*)>& distance) {
+  std::multimap<unsigned, ibv_device*> sorted;
+  for (ibv_device* each : devices) sorted.emplace(distance(each), each);
+  std::vector<ibv_device*> found;
+  for (const auto& [far, each] : sorted) found.push_back(each);
+  return found;
+}
+
 struct DeviceList {
   int count = 0;
   ibv_device** devices = nullptr;
@@ -67,7 +78,9 @@ Outcome Device::open(const Choice& choice) {
   if (list.devices == nullptr || list.count == 0)
     return Failure{CT_EVERBS,
                    "this host has no InfiniBand or RoCE device: is its driver loaded (rdma link)?"};
-  if (auto failure = choose_port(choice, list.devices, list.count)) return failure;
+  std::vector<ibv_device*> devices(list.devices, list.devices + list.count);
+  if (choice.name.empty() && devices.size() > 1) devices = nearest_first(devices, choice.distance);
+  if (auto failure = choose_port(choice, devices)) return failure;
   domain_.reset(ibv_alloc_pd(context_.get()));
   if (!domain_) return failed(said("ibv_alloc_pd", errno));
   if (choice.completions > attributes_.max_cqe)
@@ -82,20 +95,20 @@ Outcome Device::open(const Choice& choice) {
 }
 
 /// The first one that is active, of those that may be chosen.
-Outcome Device::choose_port(const Choice& choice, ibv_device** devices, int count) {
+Outcome Device::choose_port(const Choice& choice, const std::vector<ibv_device*>& devices) {
   std::string others;
   const auto pass = [&](const std::string& why) { others += (others.empty() ? "" : "; ") + why; };
-  for (int i = 0; i < count; ++i) {
-    const std::string device = ibv_get_device_name(devices[i]);
+  for (ibv_device* each : devices) {
+    const std::string device = ibv_get_device_name(each);
     if (!choice.name.empty() && choice.name != device) {
       pass(device + " was not chosen");
       continue;
     }
-    if (devices[i]->transport_type != IBV_TRANSPORT_IB) {
+    if (each->transport_type != IBV_TRANSPORT_IB) {
       pass(device + " has neither InfiniBand nor RoCE");
       continue;
     }
-    context_.reset(ibv_open_device(devices[i]));
+    context_.reset(ibv_open_device(each));
     if (!context_) {
       pass(said(device + ": ibv_open_device", errno));
       continue;

@@ -5,8 +5,10 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client-lib/ibverbs/failure.hpp"
 #include "client-lib/ibverbs/told.hpp"
@@ -32,6 +34,8 @@ public:
     int mtu = 0;          // bytes, and no other; 0: what the port can
     int completions = 0;  // that its queue holds; 0: `useful`, or what a queue can
     int useful = 1;
+    /// Of a device, where several may be chosen: the nearest one that can be used is.
+    std::function<unsigned(ibv_device*)> distance;
   };
   Outcome open(const Choice& choice);
 
@@ -51,7 +55,7 @@ public:
                   const std::string& whose) const;
 
 private:
-  Outcome choose_port(const Choice& choice, ibv_device** devices, int count);
+  Outcome choose_port(const Choice& choice, const std::vector<ibv_device*>& devices);
   std::string try_port(const Choice& choice);
   std::string choose_gid(const Choice& choice, bool is_ethernet);
   Failure failed(const std::string& what) const;

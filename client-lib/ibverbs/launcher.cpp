@@ -27,6 +27,14 @@ int patiently(ct_job* job, int events, Call call) {
 }
 }  // namespace
 
+std::string_view Launcher::topology() {
+  const char* xml = nullptr;
+  std::size_t size = 0;
+  const int error =
+      patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_topology(job_, &xml, &size); });
+  return error == CT_OK ? std::string_view{xml, size} : std::string_view{};
+}
+
 int Launcher::start(const std::vector<int>& ranks, std::string_view value) {
   ++costs_.requests;
   costs_.bytes_given += value.size();

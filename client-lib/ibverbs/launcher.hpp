@@ -29,6 +29,9 @@ public:
     return place < static_cast<std::uint32_t>(rank_) ? place : place + 1;
   }
 
+  /// What this host consists of; empty: it cannot be known.
+  std::string_view topology();
+
   /// A request of an allgather with these; none: with all.
   int start(const std::vector<int>& ranks, std::string_view value);
   int wait(int request);

@@ -8,12 +8,15 @@
 #include <bit>
 #include <climits>
 #include <cstring>
+#include <fstream>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "client-lib/ibverbs/chooser.hpp"
+#include "client-lib/ibverbs/nearness.hpp"
 #include "client-lib/ibverbs/stopwatch.hpp"
 
 namespace charmtree::ibverbs {
@@ -45,6 +48,17 @@ void widen_affinity() {
   std::memset(&all, 0xFF, sizeof all);
   ::sched_setaffinity(0, sizeof all, &all);  // where it may not, it is slower
 }
+
+/// As the kernel lists them.
+std::string own_processors() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  ::sched_getaffinity(0, sizeof own, &own);
+  std::string list;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &own)) list += (list.empty() ? "" : ",") + std::to_string(i);
+  return list;
+}
 }  // namespace
 
 Outcome Mesh::open(const ct_verbs_options& options, OnDemand::WhenMade when_made) {
@@ -71,13 +85,27 @@ Outcome Mesh::open_device(const ct_verbs_options& options) {
       std::min(std::max(1U, std::thread::hardware_concurrency()), launcher_.others() / kEachThread);
   const unsigned wanted = options.threads > 0 ? static_cast<unsigned>(options.threads) : useful;
   threads_ = std::clamp(wanted, 1U, std::min(kMostThreads, launcher_.others()));
-  const Device::Choice choice{options.device == nullptr ? "" : options.device,
-                              options.port,
-                              options.has_gid != 0 ? options.gid : -1,
-                              options.mtu,
-                              options.completions,
-                              static_cast<int>(std::min<std::uint64_t>(outstanding, INT_MAX))};
+  Device::Choice choice{options.device == nullptr ? "" : options.device,
+                        options.port,
+                        options.has_gid != 0 ? options.gid : -1,
+                        options.mtu,
+                        options.completions,
+                        static_cast<int>(std::min<std::uint64_t>(outstanding, INT_MAX)),
+                        {}};
+  choice.distance = distances();
   return device_.open(choice);
+}
+
+/// From the processors that this process may use now. The host is looked at only if somebody wants to know.
+std::function<unsigned(ibv_device*)> Mesh::distances() {
+  auto nearness = std::make_shared<std::optional<Nearness>>();
+  return [this, nearness](ibv_device* device) {
+    if (!*nearness) nearness->emplace(launcher_.topology());
+    std::ifstream file{std::string{device->ibdev_path} + "/device/local_cpulist"};
+    std::string there;
+    std::getline(file, there);
+    return (*nearness)->distance(own_processors(), there);
+  };
 }
 
 ibv_qp* Mesh::queue_pair(int rank) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ public:
 
 private:
   Outcome open_device(const ct_verbs_options& options);
+  /// Of devices from this process.
+  std::function<unsigned(ibv_device*)> distances();
   Outcome connect_by(int scheme);
   /// CT_VERBS_RANGES or CT_VERBS_ON_DEMAND, as all agree.
   Outcome choose(int& scheme);

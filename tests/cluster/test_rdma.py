@@ -73,6 +73,27 @@ def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) ->
     assert is_left(after) == is_left(before)
 
 
+def test_of_several_devices_one_is_chosen(machine: Machine) -> None:
+    before, second, nearest, named, small, unknown, gone, after = machine.run(
+        _RESOURCES,
+        "ip link add dm1 type dummy && ip link set dm1 mtu 1500 up && ip addr add 10.8.0.1/24 dev dm1 && rdma link add rxe1 type rxe netdev dm1",
+        job(3, _DOUBLE, "ranges"),  # none is nearer
+        job(3, _DOUBLE, "on-demand", "device=1"),
+        job(2, _DOUBLE, "ranges", "device=1", "mtu=4096"),
+        job(2, _DOUBLE, "ranges", "device=7"),
+        "rdma link delete rxe1 && ip link delete dm1",
+        _RESOURCES,
+    )
+    assert second.status == gone.status == 0, (second, gone)
+    all_say(nearest, range(3), "connected")
+    all_say(named, range(3), "connected")
+    passed, why = r"no port can be used: rxe0 was not chosen; ", "rxe1 port 1 has an MTU of 1024 bytes, and 4096 were asked for"
+    for texts in said(small).values():
+        assert re.fullmatch(rf"({passed}{why})|rank \d could not make its queue pairs", texts[0]), small
+    assert any(passed in texts[0] for texts in said(unknown).values()), unknown
+    assert is_left(after) == is_left(before)
+
+
 def torus(extents: tuple[int, int, int], steps: int) -> list[int]:
     """What each process has in the end."""
     x, y, z = extents

@@ -2,6 +2,7 @@
 /* verbs_double SCHEME [NAME=NUMBER]...: connects all processes by queue pairs, and says how that went.
  *
  *   mtu=BYTES odd_mtu=BYTES   the MTU of all, or of those with an odd rank: this and no other
+ *   device=N                  rxeN, instead of the nearest
  *   threads=N timeout=MS      that make queue pairs; ct_set_timeout, before connecting
  *   times=N                   opened, connected and closed so often
  *   odd_opens=N               processes with an odd rank have opened and closed it so often before
@@ -81,6 +82,11 @@ static int connect_once(ct_job* job) {
   const int rank = ct_rank(job);
   struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
   options.threads = number("threads", 0);
+  if (number("device", -1) >= 0) {
+    static char name[16];
+    snprintf(name, sizeof name, "rxe%d", number("device", 0));
+    options.device = name;
+  }
   options.peers = number("peers", 0);
   options.made = made;
   options.argument = job;

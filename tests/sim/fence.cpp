@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fence: how long a fence of very many processes takes, or an exchange by one of the strategies of
-// ct_exchange_start, in simulated time; the same line gives the same run
-// each time.
+// ct_exchange_start, or one of queue pairs, in simulated time; the same line gives the same run each time.
 //
 //   fence [--seed S] [NAME=VALUE]...
 //
@@ -55,6 +54,9 @@ void print(const fence::Settings& settings, const fence::World& world, std::uint
       "time, {:.4f} s of all launchers'\n",
       record.requests, record.asks, record.is_counted ? " (counted, not simulated)" : "", record.link,
       seconds(record.busiest), seconds(record.all_busy));
+  if (record.said > 0)
+    fmt::print("{} bytes are said by processes, {:.1f} by each\n", record.said,
+               static_cast<double>(record.said) / settings.processes);
   if (record.given == 0) return;
   fmt::print("bound of these links {:.4f} s: times {:.3f}; of any links {:.4f} s: times {:.3f}\n",
              seconds(world.bound()), seconds(record.end) / seconds(world.bound()), seconds(world.floor()),
@@ -75,7 +77,7 @@ int main(int argc, char** argv) {
       return misused(fmt::format("{}={} makes no sense", name, text));
     settings.*(row->member) = *value;
   }
-  if (settings.strategy > 3) return misused("there are strategies 0 to 3");
+  if (settings.strategy > 6) return misused("there are strategies 0 to 6");
   if (settings.hosts < 1 || settings.processes < settings.hosts || settings.processes > wire::kMaxProcesses)
     return misused("each host has a process at least");
   const Instant begun = io::now();

@@ -9,6 +9,7 @@
 
 #include "kvs/fence_part.hpp"
 #include "kvs/inquiries.hpp"
+#include "tests/sim/fence_queue_pairs.hpp"
 #include "tests/sim/launch_tree.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/base/overloaded.hpp"
@@ -103,6 +104,7 @@ World::World(const Settings& settings, std::uint64_t seed)
   const auto same = static_cast<std::size_t>(settings_.bytes * settings_.alike);
   while (common_.size() < same) common_ += "description#host$port#ifname$";
   common_.resize(same);
+  if (strategy() >= Strategy::ranges) queue_pairs_ = std::make_unique<QueuePairs>(job_->processes, first_);
 }
 
 World::~World() = default;
@@ -140,6 +142,7 @@ void World::grow_tree() {
 }
 
 std::string World::value(std::uint32_t process) {
+  if (strategy() == Strategy::ranges) return queue_pairs_->told(process);
   std::string value = common_ + std::to_string(process) + '$';
   while (static_cast<double>(value.size()) < settings_.bytes) value += static_cast<char>(random_.next());
   return value;
@@ -171,7 +174,25 @@ void World::enter(std::uint32_t host) {
     case Strategy::simple:  // the offer, the ring
       serve_requests(host, 2 * processes, settings_.bytes);
       break;
+    case Strategy::ranges:  // the turn, taken and handed on, what it tells, and that it is connected
+      serve_requests(host, 2 * (processes - 1), static_cast<double>(own.given.size()) / processes);
+      serve_requests(host, processes, static_cast<double>(own.given.size()) / processes);
+      serve_requests(host, processes, 1);
+      record_.said += own.given.size();
+      break;
+    case Strategy::numbers: {  // each offer, that they are there, and that it is connected
+      const double others = job_->processes - 1,
+                   bytes = queue_pairs_->key_bytes() + queue_pairs_->number_bytes();
+      serve_requests(host, processes * others, bytes);
+      serve_requests(host, 2 * processes, 1);
+      record_.said += static_cast<std::uint64_t>(processes * others * bytes);
+      break;
+    }
+    case Strategy::on_demand:  // that it listens
+      serve_requests(host, processes, 1);
+      break;
   }
+  if (strategy() == Strategy::on_demand) return begin_asking(host);
   launchers_[host]->take_turn(now_, [&](FencePart& part) { part.add(std::move(own), *launchers_[host]); });
 }
 
@@ -189,17 +210,20 @@ void World::run() {
   over_link_.resize(launchers_.size());
   fenced_over_link_.resize(launchers_.size());
   askers_.resize(launchers_.size());
-  for (std::uint32_t host = 1; host < launchers_.size(); ++host) enter(host);
   if (asks()) count_asks();
+  for (std::uint32_t host = 1; host < launchers_.size(); ++host) enter(host);
   while (!queue_.empty()) {
     Arrival next = queue_.top();
     queue_.pop();
     arrive(next);
   }
   check_fence();
+  if (strategy() == Strategy::ranges) note(queue_pairs_->wrong_in_told());
+  if (strategy() == Strategy::on_demand && !record_.is_counted) note(queue_pairs_->wrong_in_pairs());
   for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher) {
     record_.link = std::max(record_.link, over_link_[launcher]);
-    if (asks() && over_link_[launcher] != fenced_over_link_[launcher] + asked_over_link_[launcher])
+    if (asks() && strategy() != Strategy::on_demand &&
+        over_link_[launcher] != fenced_over_link_[launcher] + asked_over_link_[launcher])
       return wrong(
           fmt::format("the asks over the link of host {} are not as they were counted", launcher - 1));
     if (!askers_[launcher].wanted.empty() || askers_[launcher].open > 0)
@@ -213,6 +237,7 @@ void World::run() {
 }
 
 void World::check_fence() {
+  if (strategy() == Strategy::on_demand) return;  // there is none
   for (std::uint32_t host = 1; host < launchers_.size(); ++host) {
     const Launcher& each = *launchers_[host];
     if (each.is_out && each.got == record_.packed) continue;
@@ -262,26 +287,34 @@ void World::fence_arrives(Arrival& arrival) {
 
 // ---- asks
 
+std::size_t World::value_bytes() const {
+  return strategy() == Strategy::numbers ? queue_pairs_->number_bytes()
+                                         : static_cast<std::size_t>(settings_.bytes);
+}
+
 std::uint64_t World::asks_of(std::uint32_t launcher) const {
   const std::uint64_t own = launchers_[launcher]->host().processes, others = job_->processes - own;
-  return strategy() == Strategy::simple ? own * others : others;
+  return asks_each() ? own * others : others;
 }
 
 std::uint64_t World::asks_about(std::uint32_t launcher) const {
   const std::uint64_t own = launchers_[launcher]->host().processes;
-  return own * (strategy() == Strategy::simple ? job_->processes - own : job_->hosts - 1);
+  return own * (asks_each() ? job_->processes - own : job_->hosts - 1);
 }
 
 /// Each goes to the root and to the host in question, and its answer comes back by the same way.
 void World::count_asks() {
-  const std::uint64_t question = kOverhead + kKey,
-                      answer = kOverhead + static_cast<std::uint64_t>(settings_.bytes);
+  asked_over_link_.resize(launchers_.size());
+  if (strategy() == Strategy::on_demand) return;  // there are few
+  const bool numbers = strategy() == Strategy::numbers;
+  const std::uint64_t question = kOverhead + (numbers ? queue_pairs_->key_bytes() : kKey);
+  const std::uint64_t answer = kOverhead + value_bytes();
   std::vector<std::uint64_t> below(launchers_.size());
   for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher) {
     const std::uint64_t asked = asks_of(launcher);
     record_.asks += asked;
     const std::uint64_t own = launchers_[launcher]->host().processes;
-    record_.requests += asked + own * (strategy() == Strategy::simple ? own - 1 : 0);
+    record_.requests += asked + own * (asks_each() ? own - 1 : 0);
     for (std::uint32_t each = launcher; each != 0; each = parents_[each])
       below[each] += asked + asks_about(launcher);
   }
@@ -296,26 +329,62 @@ void World::count_asks() {
               of_bytes(asks * 2 * static_cast<double>(question + answer), settings_.links.cipher);
 }
 
-/// The processes of a host ask for all the others at once.
+/// The processes of a host ask for all the others at once, or for their neighbours.
 void World::begin_asking(std::uint32_t launcher) {
   const Host& self = launchers_[launcher]->host();
-  const std::uint32_t times = strategy() == Strategy::simple ? self.processes : 1;
+  const std::uint32_t times = asks_each() ? self.processes : 1;
   Asker& asker = askers_[launcher];
-  for (std::uint32_t process = 0; process < job_->processes; ++process) {
-    if (process - self.first_process >= self.processes)
-      asker.wanted.insert(asker.wanted.end(), times, process);
+  if (strategy() == Strategy::on_demand) {
+    want_neighbours(launcher);
+  } else {
+    for (std::uint32_t process = 0; process < job_->processes; ++process) {
+      if (process - self.first_process >= self.processes)
+        asker.wanted.insert(asker.wanted.end(), times, {self.first_process, process});
+    }
   }
   while (!asker.wanted.empty() && asker.open < kWindow * self.processes) ask(launcher);
 }
 
+/// Those of its own host are asked through their launcher alone.
+void World::want_neighbours(std::uint32_t launcher) {
+  const Host& self = launchers_[launcher]->host();
+  for (std::uint32_t own = self.first_process; own < self.first_process + self.processes; ++own) {
+    for (const std::uint32_t other : queue_pairs_->neighbours(own)) {
+      if (other - self.first_process >= self.processes) {
+        askers_[launcher].wanted.push_back({own, other});
+        continue;
+      }
+      const std::string key = queue_pairs_->reach(own, other);
+      serve_requests(launcher, 1, static_cast<double>(key.size()));
+      record_.said += key.size();
+      queue_pairs_->told(own, other, answers(other, own, key));
+    }
+  }
+}
+
+std::string World::answers(std::uint32_t process, std::uint32_t by, const std::string& key) {
+  std::string value = queue_pairs_->asked(process, by, key);
+  if (value.empty()) return value;
+  serve_requests(launcher_of(process), 1, static_cast<double>(key.size() + value.size()));
+  record_.said += key.size() + value.size();
+  return value;
+}
+
 void World::ask(std::uint32_t launcher) {
   Asker& asker = askers_[launcher];
-  const std::uint32_t about = asker.wanted.front();
+  const auto [by, about] = asker.wanted.front();
   asker.wanted.pop_front();
   ++asker.open;
   now_ += sim::ms(settings_.links.receive);  // the request of the process
-  send(launcher, parents_[launcher],
-       wire::Inquiry{launchers_[launcher]->host().first_process, about, {kService, 1}});
+  wire::Inquiry inquiry{by, about, {kService, 1}, {}};
+  if (strategy() == Strategy::numbers) inquiry.key.assign(queue_pairs_->key_bytes(), 'k');
+  if (strategy() == Strategy::on_demand) {
+    inquiry.key = queue_pairs_->reach(by, about);
+    ++record_.requests;
+    ++record_.asks;
+    record_.said += inquiry.key.size();
+  }
+  send(launcher, parents_[launcher], std::move(inquiry));
 }
 
 std::uint32_t World::launcher_of(std::uint32_t process) const {
@@ -343,20 +412,38 @@ void World::inquiry_arrives(std::uint32_t at, Message message) {
       },
       [&](wire::Inquired& inquired) {
         if (launcher_of(inquired.process) != at) return pass_on(at, inquired.process, std::move(inquired));
-        std::string value(static_cast<std::size_t>(settings_.bytes), 'v');
-        send(at, parents_[at],
-             wire::InquiryReply{inquired.process, inquired.asker, inquired.id, {}, std::move(value)});
+        if (strategy() != Strategy::on_demand) return reply(at, inquired, std::string(value_bytes(), 'v'));
+        std::string value = answers(inquired.process, inquired.asker, inquired.key);
+        if (!value.empty()) return reply(at, inquired, std::move(value));
+        deferred_.emplace(std::pair{inquired.process, inquired.asker}, inquired);
       },
       [&](wire::Answered& answered) {
         if (launcher_of(answered.process) != at) return pass_on(at, answered.process, std::move(answered));
         now_ += sim::ms(settings_.links.send);  // to the process
         record_.end = std::max(record_.end, now_);
+        if (strategy() == Strategy::on_demand) is_answered(at, answered);
         --askers_[at].open;
         if (!askers_[at].wanted.empty()) ask(at);
       },
       [](auto&) {},
   };
   std::visit(take, message);
+}
+
+void World::reply(std::uint32_t at, const wire::Inquired& inquired, std::string value) {
+  send(at, parents_[at],
+       wire::InquiryReply{inquired.process, inquired.asker, inquired.id, {}, std::move(value)});
+}
+
+void World::is_answered(std::uint32_t at, const wire::Answered& answer) {
+  std::string value = queue_pairs_->told(answer.process, answer.about, answer.bytes);
+  if (value.empty()) return;
+  const auto deferred = deferred_.find({answer.process, answer.about});
+  if (deferred == deferred_.end()) return wrong("an answer to nobody");
+  serve_requests(at, 1, static_cast<double>(deferred->second.key.size() + value.size()));
+  record_.said += deferred->second.key.size() + value.size();
+  reply(at, deferred->second, std::move(value));
+  deferred_.erase(deferred);
 }
 
 namespace {
@@ -369,7 +456,7 @@ std::size_t bytes_of(const auto& message) {
   else if constexpr (std::is_same_v<M, wire::FenceDown>)
     return kOverhead + message.given->size();
   else
-    return kOverhead + kKey;
+    return kOverhead + (message.key.empty() ? kKey : message.key.size());
 }
 }  // namespace
 

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,13 +29,15 @@ struct Settings {
   double alike = 0.8;                       // a share of them is the same for all
   double branching = 0;  // of the tree; 0: the one that a launch would make (launch_tree.hpp)
   double within = 0;     // fails if it takes so many times the bound of the links
-  double strategy = 0;   // table (and any fence), node_roots, shared, simple: CT_...
+  double strategy = 0;   // table (and any fence), node_roots, shared, simple: CT_...; or queue pairs with all
+                         // by ranges (4), by each number (5), or with neighbours on demand (6)
   sim::Settings links;   // what messages cost, and the network
 };
 
 class Launcher;
+class QueuePairs;
 
-enum class Strategy : std::uint8_t { table, node_roots, shared, simple };
+enum class Strategy : std::uint8_t { table, node_roots, shared, simple, ranges, numbers, on_demand };
 
 class World {
 public:
@@ -47,6 +51,7 @@ public:
   struct Record {
     Duration up{0}, end{0};               // the root has all; the last host has all
     std::uint64_t given = 0, packed = 0;  // bytes
+    std::uint64_t said = 0;               // bytes, by processes of queue pairs to their launchers
     std::uint64_t messages = 0;
     std::uint64_t requests = 0;        // of processes to their launchers
     std::uint64_t asks = 0;            // of these those that go over links, if they are too many only counted
@@ -93,18 +98,34 @@ private:
   void check_fence();
 
   // ---- exchanges whose processes ask
-  struct Asker {                            // a host, whose processes ask at the same pace
-    std::deque<std::uint32_t> wanted = {};  // of other hosts, as many times as they are asked for
+  struct Wanted {
+    std::uint32_t by = 0, about = 0;  // processes, the latter of another host
+  };
+  struct Asker {  // a host, whose processes ask at the same pace
+    std::deque<Wanted> wanted = {};
     std::uint32_t open = 0;
   };
   Strategy strategy() const { return static_cast<Strategy>(sim::whole(settings_.strategy)); }
-  bool asks() const { return strategy() == Strategy::shared || strategy() == Strategy::simple; }
+  bool asks() const {
+    return strategy() != Strategy::table && strategy() != Strategy::node_roots &&
+           strategy() != Strategy::ranges;
+  }
+  bool asks_each() const { return strategy() == Strategy::simple || strategy() == Strategy::numbers; }
+  void note(const std::string& wrong) {
+    if (!wrong.empty()) this->wrong(wrong);
+  }
   void begin_asking(std::uint32_t launcher);
   void ask(std::uint32_t launcher);
   void count_asks();
+  std::size_t value_bytes() const;  // of an answer
   std::uint64_t asks_of(std::uint32_t launcher) const;
   std::uint64_t asks_about(std::uint32_t launcher) const;
   void inquiry_arrives(std::uint32_t at, Message message);
+  void want_neighbours(std::uint32_t launcher);
+  /// A process is asked, or has an answer, and answers for its part; the latter perhaps later.
+  std::string answers(std::uint32_t process, std::uint32_t by, const std::string& key);
+  void is_answered(std::uint32_t at, const wire::Answered& answer);
+  void reply(std::uint32_t at, const wire::Inquired& inquired, std::string value);
   std::uint32_t launcher_of(std::uint32_t process) const;
   void send(std::uint32_t from, std::uint32_t to, Message message);
   void send_shared(std::uint32_t from, std::uint32_t to, std::shared_ptr<Message> message, std::size_t bytes);
@@ -125,8 +146,10 @@ private:
   Duration now_{0};
   std::uint64_t sequence_ = 0;
   std::string common_;
-  std::vector<Asker> askers_;                                      // by launcher
-  std::vector<std::uint32_t> first_;                               // process of each host
+  std::unique_ptr<QueuePairs> queue_pairs_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, wire::Inquired> deferred_;  // by process and asker
+  std::vector<Asker> askers_;                                                   // by launcher
+  std::vector<std::uint32_t> first_;                                            // process of each host
   std::vector<std::uint64_t> asked_over_link_, fenced_over_link_;  // bytes, as counted before, and in fact
   std::vector<std::uint64_t> over_link_;                           // bytes, by the launcher at the lower end
   std::vector<Duration> busy_;                                     // launchers' time

@@ -62,7 +62,7 @@ LIBRARIES = {
     "libssh2": ("tree/io/ssh", "tests"),
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
     "elfutils/": ("tree/io/stacks",),
-    "hwloc": ("tree/io/host/cpus.cpp",),
+    "hwloc": ("tree/io/host/cpus.cpp", "client-lib/ibverbs/nearness.cpp", "tests"),
     "infiniband/": ("client-lib",),
     "zlib.h": ("kvs/given.cpp",),
     "pmix": ("tree/io/pmix", "tests"),
