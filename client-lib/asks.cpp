@@ -84,7 +84,7 @@ int Asks::ask(std::uint32_t process, std::string_view key, std::string_view& val
 }
 
 int Asks::listen(std::string_view prefix, AskHandler handler) {
-  Listeners& listeners = job_.listeners();
+  Listeners& listeners = job_.exchange().listeners();
   const std::string begin{prefix};
   const bool is_on = static_cast<bool>(handler), is_known = listeners.has(begin);
   if (!is_key(prefix) || (is_on && !is_known && listeners.count() >= CT_MAX_LISTENERS)) return CT_EINVAL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process gives the others by fences, and what they have given. It knows nothing of the launcher:
-// messages are made here, and are sent and heard by the job.
+// What this process gives the others by fences, what they have given, and what they ask. It knows nothing of
+// the launcher: messages are made here, and are sent and heard by the job.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client-lib/listeners.hpp"
 #include "client-lib/mapping.hpp"
 #include "tree/wire/codec.hpp"
 #include "tree/wire/native_message.hpp"
@@ -65,6 +66,10 @@ public:
   /// From now on get() finds what was heard.
   void take_note();
 
+  /// Of what others ask.
+  Listeners& listeners() { return listeners_; }
+  const Listeners& listeners() const { return listeners_; }
+
 private:
   struct Content {
     Mapping mapping;
@@ -102,6 +107,7 @@ private:
   std::vector<Content> pile_;  // the newest on top
   std::vector<Laid> laid_;     // on it, but not taken note of
   Requests requests_;
+  Listeners listeners_;
   int last_ = -1;
 };
 

@@ -117,7 +117,7 @@ int Job::on(M& message) {
       [&](const native::Lost& lost) { return losses_.add(lost, self_.total); },
       [&](const native::RingOver& over) { return exchange_.heard(over, self_); },
       [&](const native::Told& told) { return exchange_.heard(told); },
-      [&](native::Asked& asked) { return listeners_.heard(std::move(asked), self_.total); },
+      [&](native::Asked& asked) { return exchange_.listeners().heard(std::move(asked), self_.total); },
       [&](native::Attribute& answer) {
         const bool is_awaited = asked_ != nullptr && !*asked_;
         if (is_awaited) *asked_ = std::move(answer);
@@ -180,7 +180,7 @@ int Job::tell_news(const Deadline& deadline) {
     else if (restarts_.untold())
       leave = restarts_.tell() || leave;
     else
-      more = listeners_.tell_one();
+      more = exchange_.listeners().tell_one();
   }
   if (is_foreign()) return CT_EFORK;
   if (const int error = usable(); error != CT_OK) return error;
@@ -276,7 +276,7 @@ int Job::ensure_registered(const Deadline& deadline) {
 
 int Job::table() {
   if (const int error = usable(); error != CT_OK) return error;
-  if (losses_.telling() || listeners_.telling()) return CT_EORDER;
+  if (losses_.telling() || exchange_.listeners().telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (!alone_) {

@@ -16,7 +16,6 @@
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
 #include "client-lib/exchange.hpp"
-#include "client-lib/listeners.hpp"
 #include "client-lib/losses.hpp"
 #include "client-lib/mapping.hpp"
 #include "client-lib/ports.hpp"
@@ -71,12 +70,11 @@ public:
 
   // For what is built on it.
   Exchange& exchange() { return exchange_; }
-  Listeners& listeners() { return listeners_; }
   int timeout_ms() const { return timeout_ms_; }
   /// CT_OK if this process may still say anything.
   int usable() const;
   /// A handler of losses, restarts or asks is running.
-  bool telling() const { return losses_.telling() || restarts_.telling() || listeners_.telling(); }
+  bool telling() const { return losses_.telling() || restarts_.telling() || exchange_.listeners().telling(); }
   int ensure_registered(const Deadline& deadline);
   int send(const wire::native::FromClient& message, const Deadline& deadline) {
     return send_frames(wire::native::to_frame(message), deadline);
@@ -131,7 +129,6 @@ private:
   Ports ports_;
   Topology topology_;
   Requests requests_;
-  Listeners listeners_;
   Losses losses_;
   Restarts restarts_;
   std::optional<Table> table_;  // in use

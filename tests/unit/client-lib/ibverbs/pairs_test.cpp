@@ -49,7 +49,7 @@ struct Fake final : Maker {
 
 /// Processes, and what is under way between them: any of it may come next.
 struct World {
-  explicit World(std::uint32_t count, std::uint64_t seed = 0) : random(seed) {
+  explicit World(std::uint32_t count, std::uint64_t seed = 0) : dice(seed) {
     for (std::uint32_t process = 0; process < count; ++process) {
       makers.push_back(std::make_unique<Fake>(process));
       all.emplace_back("job ", *makers.back());
@@ -84,15 +84,14 @@ struct World {
   }
   /// Some asks come twice, and some answers are lost with a launcher: these are asked again.
   void deliver_any(bool is_lossy) {
-    const auto any = under_way.begin() + static_cast<std::ptrdiff_t>(random.below(under_way.size()));
+    const auto any = under_way.begin() + static_cast<std::ptrdiff_t>(dice.below(under_way.size()));
     const Message message = *any;
     under_way.erase(any);
     Pairs::Actions actions;
     if (!message.is_answer) {
-      if (is_lossy && random.below(4) == 0) under_way.push_back(message);
+      if (is_lossy && dice.below(4) == 0) under_way.push_back(message);
       all[message.to].asked(message.from, message.key, actions);
-    } else if (is_lossy && random.below(4) == 0 &&
-               waiting.contains({message.to, message.from, message.key})) {
+    } else if (is_lossy && dice.below(4) == 0 && waiting.contains({message.to, message.from, message.key})) {
       under_way.push_back({message.to, message.from, false, message.key, {}});
     } else if (waiting.erase({message.to, message.from, message.key}) > 0) {
       all[message.to].told(message.from, message.value, actions);
@@ -103,7 +102,7 @@ struct World {
     while (!under_way.empty()) deliver_any(is_lossy);
   }
 
-  Random random;
+  Random dice;
   std::vector<std::unique_ptr<Fake>> makers;
   std::vector<Pairs> all;
   std::vector<Message> under_way;
