@@ -31,7 +31,8 @@ extern "C" {
 typedef struct ct_verbs ct_verbs;
 
 /* `queue_pair`, for `rank`, has been made: now is the time to post what it is to receive, before that process
- * can send. It returns: no exception, no longjmp; and calls nothing that waits. */
+ * can send. If it cannot be connected then, it is gone. The function returns: no exception, no longjmp; and
+ * calls nothing of charmtree.h or of this header. */
 typedef void (*ct_verbs_made_function)(ct_verbs* verbs, int rank, struct ibv_qp* queue_pair, void* argument);
 
 /* What may be chosen; 0 or null is what is best for most. */
@@ -45,7 +46,7 @@ the processors of this process, by NUMA distance */
   int completions;    /* that the queue for them holds; 0: all that can be outstanding, or as
                          many as the device can */
   int peers;          /* so many others this process is going to send to or to receive from; 0: all.
-                         For CT_VERBS_BEST */
+                                 For CT_VERBS_BEST, and for how many completions can be outstanding */
   struct ibv_qp_cap capacity; /* of a queue pair; 0 each: 16 to send and 16 to receive, of one piece each */
   ct_verbs_made_function made;
   void* argument; /* of that */
@@ -87,8 +88,9 @@ CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
  * time. The other process does its part while it is in ct_progress, ct_verbs_reach, or another call where
  * losses are told (ct_on_loss): one that waits for completions calls ct_progress now and then. Both may begin
  * at once. CT_EFAILED, CT_EVERBS: one of the two could not, or the other one is lost, or has ended; so it
- * stays. It takes one of the CT_MAX_LISTENERS of ct_on_ask, and up to half of CT_MAX_ASKS. A process that is
- * started again (++on-failure restart) cannot be reached by those that had reached it before. */
+ * stays. It takes one of the CT_MAX_LISTENERS of ct_on_ask, and up to half of CT_MAX_ASKS. Where a process
+ * is started again (++on-failure restart) nobody is connected with it anew: calls that need that fail, or
+ * wait until the other process ends. */
 CT_API int ct_verbs_reach(ct_verbs* verbs, int rank, struct ibv_qp** queue_pair);
 
 /* Connected with that process, perhaps because that has reached this one: it can receive, and sends once
@@ -116,7 +118,8 @@ CT_API const char* ct_verbs_error(const ct_verbs* verbs);
 
 /* Releases everything, in the reverse order. What the program has made with the device, such as memory
  * regions, is to be released before. On demand, others that reach for this process from now on wait until it
- * ends: it is for when they are done with it, behind a ct_fence or ct_barrier. */
+ * ends: it is for when they are done with it, behind a ct_fence or ct_barrier; and what this one has asked
+ * and not heard stays one of its CT_MAX_ASKS. Not in a function that charmtree.h or this header calls. */
 CT_API int ct_verbs_close(ct_verbs* verbs);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ public:
 
   /// `when_made`: as that of OnDemand.
   Outcome open(const ct_verbs_options& options, OnDemand::WhenMade when_made);
-  /// Once, by all processes. After a failure nothing is left of it.
+  /// Once, by all processes. After a failure no queue pair is left of it; on demand others are told why.
   Outcome connect(int scheme);
   /// Waits until that one can be sent to.
   Outcome reach(int rank);

@@ -70,14 +70,12 @@ Nearness::Nearness(std::string_view xml) {
 }
 
 unsigned Nearness::distance(const std::string& here, const std::string& there) const {
-  if (!topology_) return 0;
+  if (!topology_) return kUnknown;
   const Latencies latencies{topology_.get()};
-  unsigned least = 0;
+  unsigned least = kUnknown;
   for (const hwloc_obj_t near : nodes_of(topology_.get(), here)) {
-    for (const hwloc_obj_t far : nodes_of(topology_.get(), there)) {
-      const unsigned latency = latencies.between(near, far);
-      least = least == 0 ? latency : std::min(least, latency);
-    }
+    for (const hwloc_obj_t far : nodes_of(topology_.get(), there))
+      least = std::min(least, latencies.between(near, far));
   }
   return least;
 }

@@ -142,8 +142,8 @@ Outcome OnDemand::make(std::uint32_t rank, Peer& own) {
     return failure;
   own = {device_.port(), made->qp_num, std::random_device{}() & kMostNumber};
   ++costs_.queue_pairs;
-  if (when_made_) when_made_(rank, made.get());
-  queue_pairs_[rank] = std::move(made);
+  ibv_qp* queue_pair = (queue_pairs_[rank] = std::move(made)).get();
+  if (when_made_) when_made_(rank, queue_pair);
   return {};
 }
 

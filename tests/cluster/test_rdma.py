@@ -166,7 +166,7 @@ def test_who_cannot_be_reached_says_why(machine: Machine) -> None:
     assert said(great) == {rank: [unusable if rank % 2 == 1 else f"rank 1 says: {unusable}"] for rank in range(4)}, great
     texts = [text for texts in said(limited).values() for text in texts]
     refused = re.compile(r"(rank \d says: )?rxe0 port 1: ibv_\w+: the queue pair for rank \d: Resource temporarily unavailable \(11\)")
-    unopened = re.compile(r"rxe0 port 1: ibv_\w+( for \d+ completions)?: Resource temporarily unavailable \(11\)")
+    unopened = re.compile(r"(rank \d says: )?rxe0 port 1: ibv_\w+( for \d+ completions)?: Resource temporarily unavailable \(11\)")
     gone = re.compile(r"rank \d has ended, and was not connected before")
     assert len(texts) == 4 and any(refused.fullmatch(text) for text in texts), limited
     assert all(text == "connected" or any(each.fullmatch(text) for each in (refused, unopened, gone)) for text in texts), limited

@@ -18,7 +18,7 @@
     if (!(condition)) exit((fprintf(stderr, "%s is not so\n", #condition), 1)); \
   } while (0)
 
-enum { LATE_US = 100000, POLL_MS = 100 };
+enum { LATE_US = 100000, POLL_MS = 100, MOST = 256 };
 
 static ct_job* job;
 
@@ -67,6 +67,7 @@ static int ask_all(int lost) {
 }
 
 static int askers, late;
+static char has_asked[MOST];
 
 static void answer(int rank, const char* key) {
   char value[64];
@@ -78,8 +79,9 @@ static void answer(int rank, const char* key) {
 static void is_asked(ct_job* of, int rank, const char* key, void* argument) {
   REQUIRE(of == job && argument == &askers && strncmp(key, "later of ", 9) == 0 && atoi(key + 9) == rank);
   REQUIRE(ct_barrier(job) == CT_EORDER && ct_progress(job) == CT_OK);
-  REQUIRE(rank != ct_rank(job));
-  ++askers;
+  REQUIRE(rank != ct_rank(job) && rank < MOST);
+  askers += !has_asked[rank]; /* it may ask once more, where it is slow */
+  has_asked[rank] = 1;
   if (rank == 0)
     ++late;
   else

@@ -103,6 +103,7 @@ static int connect_once(ct_job* job) {
   say(job, error == CT_OK ? "connected" : ct_verbs_error(verbs));
   const int killed = number("killed", -1);
   if (error == CT_OK && killed >= 0) {
+    ct_barrier(job); /* all are connected */
     if (killed == rank) raise(SIGKILL);
     while (ct_alive(job, killed)) ct_barrier(job);
     send_to(job, verbs, killed);
