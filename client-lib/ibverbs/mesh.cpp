@@ -273,6 +273,7 @@ Outcome Mesh::make_all(unsigned threads, Made& all) {
   std::sort(made.begin(), made.end(),
             [](const QueuePair& a, const QueuePair& b) { return a->qp_num < b->qp_num; });
   std::vector<std::uint32_t> numbers;
+  numbers.reserve(made.size());
   for (const QueuePair& each : made) numbers.push_back(each->qp_num);
   auto sorted = Numbers::of(numbers);
   if (!sorted) return Failure{CT_EVERBS, device_.name() + ": two queue pairs have one number"};

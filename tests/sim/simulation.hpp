@@ -341,6 +341,8 @@ private:
   std::vector<Entry> queue_;
   std::uint64_t sequence_ = 0;
   std::map<std::uint32_t, Readers> readers_;  // by wire
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
+      tool_beside_;  // process, by launcher and session
 };
 
 }  // namespace charmtree::sim

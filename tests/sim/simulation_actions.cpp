@@ -252,8 +252,9 @@ void Simulation::perform(std::uint32_t id, const RunTool& action, Duration& now)
   using What = wire::ToolOrder::What;
   using Said = wire::ToolSaid;
   const wire::ToolOrder& order = action.order;
+  if (order.what == What::begin) tool_beside_[{id, order.session}] = order.which.front().first;
   const auto say = [&](Said::What what, const std::string& bytes, Duration at) {
-    const std::uint32_t process = order.which.front().first;
+    const std::uint32_t process = tool_beside_.at({id, order.session});  // whomever the order is for
     put(at, ToNode{id, ToolSpoke{{order.session, what, 0, bytes, {{process, process}}}}});
   };
   const Duration later = now + random_.between(0ms, kReaction);

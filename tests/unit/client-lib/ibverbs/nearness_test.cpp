@@ -63,7 +63,8 @@ TEST_CASE("what is not known is farther than all", "[ibverbs]") {
   CHECK(Nearness{std::string_view{}}.distance("0", "1") == Nearness::kUnknown);
   CHECK(Nearness{garbage}.distance("0", "1") == Nearness::kUnknown);
   const Nearness nearness{xml};
-  for (const std::string odd : {"", "nonsense", "64"}) CHECK(nearness.distance("0", odd) == Nearness::kUnknown);
+  for (const std::string odd : {"", "nonsense", "64"})
+    CHECK(nearness.distance("0", odd) == Nearness::kUnknown);
 }
 
 }  // namespace charmtree::nearness_test
