@@ -62,6 +62,11 @@ TEST_CASE("the kernel knows what others have acknowledged, and what nobody has r
   REQUIRE(far);
   CHECK(far->unread == 1);
   CHECK_FALSE(SockDiag{}.find({pair.ends().own, pair.ends().own}));
+  const auto listed = find_listed(tcp_ends(pair.far.native_handle()).value());
+  REQUIRE(listed);
+  CHECK((listed->uid == far->uid && listed->inode == far->inode && listed->inode != 0));
+  CHECK(find_listed(pair.ends())->inode == near->inode);
+  CHECK_FALSE(find_listed({pair.ends().own, pair.ends().own}));
 }
 
 TEST_CASE("who acknowledges, or is not read, is not connected to") {

@@ -11,10 +11,13 @@ std::optional<ucred> unix_peer(int fd) {
   return peer;
 }
 
-/// What the kernel says about the other end of a loopback TCP socket.
+/// What the kernel says about the other end of a loopback TCP socket. If it does not know our end either, it
+/// has no sock_diag, and only its list, which takes longer, says who is there.
 std::optional<TcpSocket> PeerLookup::tcp_peer(const TcpEnds& ends) {
   if (ends.own.ss_family != AF_INET || ends.peer.ss_family != AF_INET) return {};
-  const auto found = kernel_.find({ends.peer, ends.own});
+  const TcpEnds other{ends.peer, ends.own};
+  auto found = kernel_.find(other);
+  if (!found && !kernel_.find(ends)) found = find_listed(other);
   if (found && found->inode == 0) return {};  // closed already: nobody's, which would read as root's
   return found;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/sock_diag.hpp"
 
+#include <fmt/format.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -10,6 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 namespace charmtree::io {
 
@@ -108,6 +112,28 @@ std::optional<TcpSocket> SockDiag::find(const TcpEnds& ends, bool with_info) {
   const auto found = ask(netlink_, request);
   if (!found) netlink_.reset();  // a late answer must not be taken for that to the next question
   return found;
+}
+
+/// A line for each: `sl local remote st tx:rx tr:when retransmitted uid timeout inode ...`, where addresses
+/// are as they are in memory, read as a number of this host.
+std::optional<TcpSocket> find_listed(const TcpEnds& ends) {
+  if (ends.own.ss_family != AF_INET || ends.peer.ss_family != AF_INET) return {};
+  const auto listed = [](const sockaddr_storage& end) {
+    const auto address = as<sockaddr_in>(end);
+    return fmt::format("{:08X}:{:04X}", address.sin_addr.s_addr, ntohs(address.sin_port));
+  };
+  const std::string own = listed(ends.own), peer = listed(ends.peer);
+  std::ifstream table{"/proc/net/tcp"};
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields{line};
+    std::string number, local, remote, state, queues, timer, retransmitted, timeout;
+    TcpSocket found;
+    fields >> number >> local >> remote;
+    if (local != own || remote != peer) continue;
+    fields >> state >> queues >> timer >> retransmitted >> found.uid >> timeout >> found.inode;
+    if (fields) return found;
+  }
+  return {};
 }
 
 std::optional<TcpEnds> tcp_ends(int fd) {

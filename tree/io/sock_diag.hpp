@@ -37,6 +37,9 @@ private:
   UniqueFd netlink_;  // opened anew after an answer that was none
 };
 
+/// The same of IPv4 by /proc/net/tcp, without `info`: for kernels and containers that have no sock_diag.
+std::optional<TcpSocket> find_listed(const TcpEnds& ends);
+
 /// Of a connected TCP socket.
 std::optional<TcpEnds> tcp_ends(int fd);
 
