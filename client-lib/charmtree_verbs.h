@@ -37,15 +37,15 @@ typedef void (*ct_verbs_made_function)(ct_verbs* verbs, int rank, struct ibv_qp*
 
 /* What may be chosen; 0 or null is what is best for most. */
 struct ct_verbs_options {
-  const char* device; /* such as "mlx5_0"; null: of those with an active port the one that is nearest to
-the processors of this process, by NUMA distance */
-  int port;           /* of it; 0: the first that is active */
-  int has_gid, gid;   /* has_gid 1: the GID of this index; 0: the one that reaches farthest */
-  int mtu;            /* 256 ... 4096: this one and no other; 0: the most that both ports can */
-  int threads;        /* that make queue pairs; 0: as many as help */
-  int completions;    /* that the queue for them holds; 0: all that can be outstanding, or as
-                         many as the device can */
-  int peers;          /* so many others this process is going to send to or to receive from; 0: all.
+  const char* device;         /* such as "mlx5_0"; null: of those with an active port the one that is nearest
+                                 to the processors of this process, by NUMA distance */
+  int port;                   /* of it; 0: the first that is active */
+  int has_gid, gid;           /* has_gid 1: the GID of this index; 0: the one that reaches farthest */
+  int mtu;                    /* 256 ... 4096: this one and no other; 0: the most that both ports can */
+  int threads;                /* that make queue pairs; 0: as many as help */
+  int completions;            /* that the queue for them holds; 0: all that can be outstanding, or as many as
+                                 the device can */
+  int peers;                  /* so many others this process is going to send to or to receive from; 0: all.
                                  For CT_VERBS_BEST, and for how many completions can be outstanding */
   struct ibv_qp_cap capacity; /* of a queue pair; 0 each: 16 to send and 16 to receive, of one piece each */
   ct_verbs_made_function made;
