@@ -174,7 +174,6 @@ int Job::tell_news(const Deadline& deadline) {
   if (finalizing_ || telling()) return CT_OK;
   bool leave = false;  // of restarts that are heard of while others are told, too: no barrier may open before
   for (bool more = true; more && !is_foreign() && usable() == CT_OK;) {
-    more = true;
     if (losses_.untold())
       losses_.tell();
     else if (restarts_.untold())

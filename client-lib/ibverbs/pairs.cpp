@@ -53,7 +53,7 @@ void Pairs::reach(std::uint32_t rank, Actions& out) {
     if (pair->second.stage != Stage::asking) return;
     pair->second.has_asked = true;
     out.emplace_back(Ask{rank, key_of(pair->second.own)});
-  } else if (state(rank) == State::under_way && pair->second.stage == Stage::connected &&
+  } else if (pair->second.stage == Stage::connected && !pair->second.is_other_connected &&
              !std::exchange(pair->second.has_asked, true)) {
     out.emplace_back(Ask{rank, whether()});
   }

@@ -219,7 +219,7 @@ void World::run() {
   }
   check_fence();
   if (strategy() == Strategy::ranges) note(queue_pairs_->wrong_in_told());
-  if (strategy() == Strategy::on_demand && !record_.is_counted) note(queue_pairs_->wrong_in_pairs());
+  if (strategy() == Strategy::on_demand) note(queue_pairs_->wrong_in_pairs());
   for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher) {
     record_.link = std::max(record_.link, over_link_[launcher]);
     if (asks() && strategy() != Strategy::on_demand &&
