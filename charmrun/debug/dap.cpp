@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+
+#include "tree/base/visible.hpp"
 
 namespace charmtree {
 
@@ -25,7 +30,6 @@ exit 127
 )";
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n", kLength = "Content-Length:";
-constexpr std::size_t kMostHead = 4096, kMostMessage = 16U << 20;
 
 /// The number behind Content-Length, if the head has one.
 std::optional<std::size_t> length_in(std::string_view head) {
@@ -38,8 +42,18 @@ std::optional<std::size_t> length_in(std::string_view head) {
   return read.ec == std::errc{} ? std::optional{length} : std::nullopt;
 }
 
-std::string framed(std::string_view text) {
+std::string framed(const json& message) {
+  const std::string text = message.dump(-1, ' ', false, json::error_handler_t::replace);
   return fmt::format("{} {}{}{}", kLength, text.size(), kHeadEnd, text);
+}
+
+/// Quotes the beginning of what should be a message.
+Error no_message(std::string_view sender, std::string_view bytes) {
+  constexpr std::size_t kShown = 80;
+  return {Errc::bad_peer, Phase::run,
+          fmt::format("the {} has sent what is no message of the Debug Adapter Protocol: '{}'", sender,
+                      visible(bytes.substr(0, kShown))),
+          "the session is over"};
 }
 
 bool is_missing(const json& arguments, const char* key) {
@@ -47,15 +61,53 @@ bool is_missing(const json& arguments, const char* key) {
   return found == arguments.end() || *found == 0 || *found == "" || found->is_null();
 }
 
-json refusal_of(const json& request) {
-  constexpr const char* kWhy = "charmrun ++dap attaches to a process that runs: \"request\": \"attach\"";
+/// The response that refuses a request.
+json refusal_of(const json& request, const char* why) {
+  const auto member = [&](const char* key) { return request.value(key, json{}); };
   return {{"seq", 0},
           {"type", "response"},
-          {"request_seq", request.value("seq", 0)},
+          {"request_seq", member("seq")},
           {"success", false},
-          {"command", "launch"},
-          {"message", kWhy},
-          {"body", {{"error", {{"id", 1}, {"format", kWhy}, {"showUser", true}}}}}};
+          {"command", member("command")},
+          {"message", why},
+          {"body", {{"error", {{"id", 1}, {"format", why}, {"showUser", true}}}}}};
+}
+
+/// Returns the request with what the adapter must know: the pid to attach to, and that it may send no
+/// requests.
+void complete(json& request, std::int64_t pid) {
+  json& arguments = request["arguments"];
+  if (!arguments.is_object()) arguments = json::object();
+  if (request["command"] == "attach" && is_missing(arguments, "pid")) arguments["pid"] = pid;
+  if (request["command"] != "initialize") return;
+  for (const char* ability : {"supportsRunInTerminalRequest", "supportsStartDebuggingRequest"})
+    arguments[ability] = false;
+}
+
+/// True if the text has objects and arrays within each other to a depth that no message needs: they are
+/// written by recursion. Brackets in strings count, too.
+bool is_deep(std::string_view text) {
+  constexpr std::ptrdiff_t kMostDepth = 1000;
+  std::ptrdiff_t depth = 0;
+  return std::any_of(text.begin(), text.end(), [&](char c) {
+    depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    return depth > kMostDepth;
+  });
+}
+
+/// Hands each message of the stream to `take`, with its type. `sender`: for the error.
+template <class Take>
+Result<void> each_message(DapStream& stream, std::string_view bytes, std::string_view sender, Take take) {
+  stream.feed(bytes);
+  for (;;) {
+    const auto text = stream.next();
+    if (!text) return no_message(sender, text.error().what);
+    if (!*text) return {};
+    json message = is_deep(**text) ? json{} : json::parse(**text, nullptr, false);
+    const json type = message.is_object() ? message.value("type", json{}) : json{};
+    if (type != "request" && type != "response" && type != "event") return no_message(sender, **text);
+    take(message, type == "request");
+  }
 }
 
 }  // namespace
@@ -64,41 +116,40 @@ std::vector<std::string> dap_adapter(const std::string& debugger) {
   return {"sh", "-c", debugger.empty() ? kFindAdapter : "exec " + debugger};
 }
 
-void DapRequests::feed(std::string_view bytes, Out& out) {
-  bytes_ += bytes;
-  while (!passes_all_) {
-    const std::size_t end = bytes_.find(kHeadEnd);
-    if (end == std::string::npos && bytes_.size() <= kMostHead) return;
-    const auto length = length_in(std::string_view{bytes_}.substr(0, end));
-    if (end == std::string::npos || !length || *length > kMostMessage) {
-      passes_all_ = true;
-      break;
-    }
-    const std::size_t begin = end + kHeadEnd.size();
-    if (bytes_.size() - begin < *length) return;
-    message(std::string_view{bytes_}.substr(begin, *length), out);
-    bytes_.erase(0, begin + *length);
-  }
-  out.to_adapter += bytes_;
-  bytes_.clear();
+Result<std::optional<std::string>> DapStream::next() {
+  const std::size_t end = bytes_.find(kHeadEnd);
+  if (end == std::string::npos && bytes_.size() <= kMostHead) return std::optional<std::string>{};
+  const auto length = length_in(std::string_view{bytes_}.substr(0, end));
+  if (end == std::string::npos || end > kMostHead || !length || *length > kMostMessage)
+    return Error{Errc::bad_peer, Phase::run, bytes_, {}};
+  const std::size_t begin = end + kHeadEnd.size();
+  if (bytes_.size() - begin < *length) return std::optional<std::string>{};
+  std::optional<std::string> text = bytes_.substr(begin, *length);
+  bytes_.erase(0, begin + *length);
+  return text;
 }
 
-void DapRequests::message(std::string_view text, Out& out) const {
-  json request = json::parse(text, nullptr, false);
-  const bool is_request = request.is_object() && request.value("type", json{}) == "request";
-  const json command = is_request ? request.value("command", json{}) : json{};
-  if (command == "launch") {
-    out.to_editor += framed(refusal_of(request).dump());
-    return;
-  }
-  if (command != "attach") {
-    out.to_adapter += framed(text);
-    return;
-  }
-  json& arguments = request["arguments"];
-  if (!arguments.is_object()) arguments = json::object();
-  if (is_missing(arguments, "pid")) arguments["pid"] = pid_;
-  out.to_adapter += framed(request.dump(-1, ' ', false, json::error_handler_t::replace));
+Result<void> DapSession::from_editor(std::string_view bytes, Out& out) {
+  constexpr const char* kAttach = "charmrun ++dap attaches to a process that runs: \"request\": \"attach\"";
+  return each_message(editor_, bytes, "editor", [&](json& message, bool is_request) {
+    const json command = is_request ? message.value("command", json{}) : json{};
+    if (command == "launch") {
+      out.to_editor += framed(refusal_of(message, kAttach));
+      return;
+    }
+    if (command == "attach" || command == "initialize") complete(message, pid_);
+    out.to_adapter += framed(message);
+  });
+}
+
+Result<void> DapSession::from_adapter(std::string_view bytes, Out& out) {
+  constexpr const char* kNoRequests = "charmrun ++dap lets no adapter start programs where the editor is";
+  return each_message(adapter_, bytes, "debug adapter", [&](json& message, bool is_request) {
+    if (is_request)
+      out.to_adapter += framed(refusal_of(message, kNoRequests));
+    else
+      out.to_editor += framed(message);
+  });
 }
 
 }  // namespace charmtree

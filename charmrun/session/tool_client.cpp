@@ -34,6 +34,8 @@ using proto::Stream;
 
 /// Of several hosts' output so much is on its way at a time, in all; and of one host at least.
 constexpr std::size_t kMostOutput = 4U << 20, kLeastOutput = 16U << 10, kMostOfOne = 256U << 10;
+/// Bytes for a debug adapter that it has not taken, when more of its own requests are to be answered.
+constexpr std::size_t kMostRefusals = 1U << 20;
 /// A line of a host that is longer is shown in pieces.
 constexpr std::size_t kMostLine = 1U << 20;
 
@@ -180,6 +182,17 @@ private:
 
   void show(std::pair<const std::uint32_t, Tool>& tool, Stream stream, std::string bytes) {
     tool.second.to_confirm += static_cast<std::uint32_t>(bytes.size());
+    if (dap_ && stream == Stream::out) {
+      DapSession::Out out;
+      if (const auto taken = dap_->from_adapter(bytes, out); !taken)
+        return fail(of_host(tool.second.host, taken.error()));
+      if (!out.to_adapter.empty() && tool.second.unread > kMostRefusals)
+        return fail(of_host(tool.second.host, {Errc::bad_peer, Phase::run,
+                                               "the debug adapter sends requests and reads no answers",
+                                               "the session is over"}));
+      give(out.to_adapter);
+      bytes = std::move(out.to_editor);
+    }
     std::string& begun = tool.second.begun[stream];
     begun += bytes;
     const std::size_t end = is_single_ || begun.size() > kMostLine ? begun.size() : begun.rfind('\n') + 1;
@@ -213,21 +226,29 @@ private:
     is_reading_ = false;
     at_end_ = end;
     if (dap_) {
-      DapRequests::Out out;
-      dap_->feed(bytes, out);
+      DapSession::Out out;
+      if (const auto taken = dap_->from_editor(bytes, out); !taken) return fail(taken.error());
       bytes = std::move(out.to_adapter);
       if (!out.to_editor.empty()) output_.pass(std::move(out.to_editor));
     }
-    for (std::size_t from = 0; from < bytes.size(); from += wire::kMostToolBytes)
-      give(bytes.substr(from, wire::kMostToolBytes));
-    if (end) give({});
+    give(bytes);
+    if (end) give_piece({});
     read_more();
   }
-  void give(std::string bytes) {
+  void give(const std::string& bytes) {
+    for (std::size_t from = 0; from < bytes.size(); from += wire::kMostToolBytes)
+      give_piece(bytes.substr(from, wire::kMostToolBytes));
+  }
+  /// Of nothing: the end of the input.
+  void give_piece(std::string bytes) {
     for (auto& [process, tool] : tools_) tool.unread += bytes.size();
     send(Order{0, Order::What::input, false, 0, {}, std::move(bytes), which_});
   }
 
+  static Error of_host(const std::string& host, Error error) {
+    error.what = host + ": " + error.what;
+    return error;
+  }
   static std::vector<wire::ProcessSet::Range> one(std::uint32_t process) { return {{process, process}}; }
   void send(const ToolMessage& message) {
     if (auto frame = encode_tool(message)) link_->send(std::move(*frame));
@@ -246,7 +267,7 @@ private:
   wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
   std::vector<wire::ProcessSet::Range> which_;
   std::map<std::uint32_t, Tool> tools_;  // that run, by their host's first process
-  std::optional<DapRequests> dap_;
+  std::optional<DapSession> dap_;
   std::optional<Error> error_;
   int status_ = 0;
   bool is_single_ = false, is_reading_ = false, at_end_ = false, is_over_ = false;

@@ -162,6 +162,41 @@ def test_an_editor_is_told_what_it_must_do(cluster: Factory, charmrun: Path, ada
     end_well(job)
 
 
+# An adapter of a host that has been taken over: it wants the editor to run commands, writes down the answers, and ends with a line that
+# is no message.
+_LYING_ADAPTER = """import json, sys
+def say(message):
+    text = json.dumps(message)
+    sys.stdout.write(f"Content-Length: {len(text)}\\r\\n\\r\\n{text}")
+    sys.stdout.flush()
+for number, command in enumerate(["runInTerminal", "startDebugging"], 1):
+    say({"seq": number, "type": "request", "command": command, "arguments": {"args": ["touch", "/tmp/x"]}})
+    length = int(sys.stdin.readline().split(":")[1])
+    sys.stdin.readline()
+    answer = json.loads(sys.stdin.read(length))
+    with open(sys.argv[1], "a") as file:
+        print(answer["command"], answer["request_seq"], answer["success"], file=file)
+say({"seq": 3, "type": "event", "event": "initialized"})
+print("no message" * 1000, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_no_host_has_the_editor_run_anything(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    job = counting(hosts, charmrun, 3, 6)
+    adapter = hosts.put(0, "/home/shared/lying-adapter.py", _LYING_ADAPTER)
+    answers = hosts.put(0, "/home/shared/lying-adapter.answers", "", mode=0o666)
+    editor = editor_of(hosts, charmrun, ":4", "++debugger", f"/usr/bin/python3 {adapter} {answers}")
+    editor.event("initialized")
+    assert editor.events == []
+    assert hosts.path(0, answers).read_text().splitlines() == ["runInTerminal 1 False", "startDebugging 2 False"]
+    _, said = editor.child.communicate(timeout=patience(30))
+    assert editor.child.returncode == 125
+    assert "the debug adapter has sent what is no message of the Debug Adapter Protocol: 'no message" in said, said
+    end_well(job)
+
+
 def test_a_debugger_is_found_on_the_host(cluster: Factory, charmrun: Path, adapter: str) -> None:
     """gdb 13, which is there, does not speak the protocol."""
     hosts = cluster(3)
