@@ -9,11 +9,12 @@
 
 namespace charmtree::proto {
 
-/// Nobody is told of worlds who comes later, and nobody counts their losses. Where no MPI is served, a host
-/// has no say in what runs on the others.
+/// Returns why the job starts no such processes. A launcher may claim anything of its processes: what decides
+/// is the root's own description of the job. Launchers that come later are not sent earlier worlds, and
+/// losses in worlds are not counted: hence no worlds in jobs that repair themselves.
 std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
-  const wire::MpiService& mpi = job_->spawn.mpi;
-  if (!mpi.is_any()) return "the job serves no MPI (++pmi)";
+  if (!job_->spawn.mpi.is_any()) return "the job serves no MPI (++pmi)";
+  if (!may_spawn()) return "nothing shows that the program is MPI (++allow-spawn)";
   if (!wire::bears_growth(job_->loss.recovery))
     return "processes that go on one by one (++on-failure) have no others started";
   if (job_->keeps_alive())
@@ -30,11 +31,23 @@ std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
   return {};
 }
 
+/// Prints the first refusal of the job: to every user if the permission is missing, else with ++verbose.
+void Worlds::report(const wire::WorldWanted& wanted, const std::string& failure, RootTurn& turn) {
+  if (std::exchange(has_refused_, true)) return;
+  if (may_spawn())
+    return turn.say(Tone::verbose,
+                    fmt::format("process {} has no others started: {}", wanted.process, failure));
+  turn.say(Tone::info,
+           fmt::format("{}: process {} wants to start other processes, and nothing shows that the program is "
+                       "MPI: none is started; if it is MPI, ++allow-spawn lets all its processes start "
+                       "programs on all hosts of the job",
+                       turn.judge().places().host_of(wanted.process).name, wanted.process));
+}
+
 void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
   if (turn.is_over() || !turn.judge().launch().all_up()) return;
   const auto answer = [&](std::string failure, std::string bytes) {
-    if (!failure.empty() && !std::exchange(has_refused_, true))
-      turn.say(Tone::verbose, fmt::format("process {} has no others started: {}", wanted.process, failure));
+    if (!failure.empty()) report(wanted, failure, turn);
     turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(failure),
                                            std::move(bytes)});
   };

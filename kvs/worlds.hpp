@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The root's half of worlds (wire::World): processes of the job have others started (MPI_Comm_spawn). The
 // root gives these the next numbers and their hosts, and tells everybody; their output, their ends and their
-// signals are those of any process of the job.
+// signals are those of any process of the job. Whether processes may start others at all is the root's
+// decision (MpiService::may_spawn): where they may, each process and each host of the job can start programs
+// on all.
 //
 // Its messages: WorldWanted; WorldBegun, Answered.
 #pragma once
@@ -33,7 +35,9 @@ public:
 
 private:
   using Asker = std::pair<std::uint32_t, wire::InquiryId>;
+  bool may_spawn() const { return job_->spawn.mpi.may_spawn; }
   std::string why_not(const wire::WorldWanted& wanted) const;
+  void report(const wire::WorldWanted& wanted, const std::string& failure, RootTurn& turn);
   std::string place(const wire::ProgramWanted& wanted, const std::set<std::uint32_t>& absent,
                     std::uint32_t first, std::vector<wire::Share>& shares);
 
@@ -41,7 +45,7 @@ private:
   const std::vector<Host>& hosts_;
   std::vector<std::uint32_t> processes_;  // that each host has been given so far
   std::map<Asker, std::uint32_t> begun_;  // the first process of each: it may be asked for twice
-  bool has_refused_ = false;              // which is told once
+  bool has_refused_ = false;              // and the first refusal has been printed
 };
 
 }  // namespace charmtree::proto

@@ -225,6 +225,9 @@ constexpr std::array kTable = {
     OptionRow{"singletons", Topic::program, at<&O::Process::singletons>, "", "off",
               "serve no MPI, and start an MPI program more than once all the same: each process is a job of "
               "size 1"},
+    OptionRow{"allow-spawn", Topic::program, at<&O::Process::allow_spawn>, "", "off",
+              "processes may start others (MPI_Comm_spawn) although nothing shows that the program is MPI: "
+              "then each of them, and each host of the job, can start programs on all its hosts"},
     OptionRow{"on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
               "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "

@@ -252,7 +252,8 @@ struct Options {
     bool kill_on_exit = false;
     Pmi pmi = Pmi::automatic;
     std::uint32_t pmi_value = wire::MpiService::kMostValue;  // bytes of one, at most
-    bool singletons = false;  // several processes of an MPI program, each a job of its own
+    bool singletons = false;     // several processes of an MPI program, each a job of its own
+    bool allow_spawn = false;    // whatever the program shows, its processes may start others
     bool forward_environment = true;
     Variables variables;
     wire::EnvLike env_like = wire::EnvLike::none;

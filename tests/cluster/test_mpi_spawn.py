@@ -76,6 +76,19 @@ def test_a_spawn_that_cannot_be_is_an_error_of_mpi(cluster: Factory, charmrun: P
 
 
 @pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_a_program_that_cannot_be_seen_starts_others_if_the_user_allows_it(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    script = hosts.put(0, f"/home/shared/hidden-{family}", f'#!/bin/sh\nexec {path} "$@"\n', mode=0o755)
+    how = ["++pmi", "pmix" if family == "openmpi5" else "1"]
+    done = run(hosts, charmrun, *words(hosts, 2), *how, *more, script, 1)
+    assert sorted(done.stdout.splitlines()) == [f"parent {rank}: nobody is started" for rank in range(2)], done
+    assert [line for line in charmrun_lines(done) if "++allow-spawn" in line and line.startswith("h01: process 0 ")], done.stderr
+    done = run(hosts, charmrun, *words(hosts, 2), *how, "++allow-spawn", *more, script, 1)
+    assert_good(done, [*born({0: "h03"}), *merged(2, 1)])
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
 def test_spares_are_there_for_processes_that_are_started(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
     more, path = spawner(family)

@@ -42,6 +42,7 @@ struct MpiService {
   std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
   std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
   Mpi library = Mpi::none;                // which the program needs, as far as it shows
+  bool may_spawn = false;  // its processes may start others, on every host of the job; the root decides
   bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
   /// Its processes will ask what their host consists of.
   bool asks_topology() const { return pmi != Pmi::none && library == Mpi::mpich; }

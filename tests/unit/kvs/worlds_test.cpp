@@ -25,6 +25,7 @@ struct Bench {
   static RootPlan plan(const wire::LossRules& loss) {
     RootPlan plan;
     if (!serves_mpi) plan.job.spawn.mpi.pmi = wire::MpiService::Pmi::none;
+    plan.job.spawn.mpi.may_spawn = may_spawn;
     plan.job.hosts = 3;
     plan.job.processes = 4;
     plan.job.loss = loss;
@@ -54,7 +55,10 @@ struct Bench {
   }
   std::vector<wire::WorldBegun> begun() const { return only<wire::WorldBegun>(orders.everyone); }
 
-  static inline bool serves_mpi = true;
+  /// What the root prints in the turn of `ask`.
+  std::vector<Say> said() const { return only<Say>(out); }
+
+  static inline bool serves_mpi = true, may_spawn = true;
   Instant now{10s};
   Actions out;
   RootOrders orders;
@@ -108,6 +112,24 @@ TEST_CASE("a world that cannot be is refused, and one that comes too early is as
   Bench::serves_mpi = false;
   CHECK(Bench{}.ask({Bench::program(1)})->failure == "the job serves no MPI (++pmi)");
   Bench::serves_mpi = true;
+}
+
+TEST_CASE("no process is started where the root has not allowed it, whatever a launcher claims", "[worlds]") {
+  Bench::may_spawn = false;
+  Bench b;
+  Bench::may_spawn = true;
+  const wire::WorldWanted wanted{3, {2, 1}, {Bench::program(1, {"n0"})}, {}};
+  const auto answer = b.ask(wanted);
+  REQUIRE(answer);
+  CHECK(answer->failure == "nothing shows that the program is MPI (++allow-spawn)");
+  CHECK((answer->bytes.empty() && b.begun().empty()));
+  CHECK(b.ask({Bench::program(1)})->failure == answer->failure);
+  CHECK(b.begun().empty());
+  const std::vector<Say> lines = b.said();
+  const auto names_option = [](const Say& each) { return each.text.find("++allow-spawn") != each.text.npos; };
+  REQUIRE(std::count_if(lines.begin(), lines.end(), names_option) == 1);
+  const Say line = *std::find_if(lines.begin(), lines.end(), names_option);
+  CHECK((line.tone == Tone::info && line.text.starts_with("n2: process 3 wants to start other processes")));
 }
 
 }  // namespace charmtree::worlds_test

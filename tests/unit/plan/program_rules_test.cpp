@@ -126,6 +126,7 @@ TEST_CASE(
     Service service = mpi_service(options, traits_of(kind));
     CHECK(service.asks_topology() == (kind == Kind::mpich && service.pmi != Service::Pmi::none));
     CHECK(std::exchange(service.library, wire::Mpi::none) == traits_of(kind).by_mpi());
+    service.may_spawn = false;
     return service;
   };
   for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);
@@ -145,6 +146,28 @@ TEST_CASE(
   options.process.pmi = Pmi::automatic;
   options.process.singletons = true;
   for (const Kind kind : {Kind::mpich, Kind::mpi}) CHECK(offer(kind) == none);
+}
+
+TEST_CASE("processes may start others where MPI shows, under the name mpiexec, and by ++allow-spawn") {
+  Options options;
+  const auto may_spawn = [&](Kind kind) { return mpi_service(options, traits_of(kind)).may_spawn; };
+  for (const Kind kind : {Kind::mpi, Kind::mpich, Kind::mpi4py}) CHECK(may_spawn(kind));
+  const auto hidden = {Kind::plain, Kind::script};
+  for (const Kind kind : {Kind::plain, Kind::script, Kind::netlrts, Kind::charm4py_script})
+    CHECK_FALSE(may_spawn(kind));
+  for (const Pmi pmi : {Pmi::pmi1, Pmi::pmi2, Pmi::port, Pmi::pmix}) {
+    options.process.pmi = pmi;
+    for (const Kind kind : hidden) CHECK_FALSE(may_spawn(kind));
+  }
+  options.process.pmi = Pmi::automatic;
+  options.is_mpiexec = true;
+  for (const Kind kind : hidden) CHECK(may_spawn(kind));
+  CHECK_FALSE(may_spawn(Kind::netlrts));
+  options.is_mpiexec = false;
+  options.process.allow_spawn = true;
+  for (const Kind kind : hidden) CHECK(may_spawn(kind));
+  options.process.pmi = Pmi::none;
+  for (const Kind kind : {Kind::plain, Kind::mpich}) CHECK_FALSE(may_spawn(kind));
 }
 
 TEST_CASE("several PEs in a process are for SMP builds") {
