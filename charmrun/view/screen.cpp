@@ -3,6 +3,8 @@
 // wait are tried again before anything else. So pieces of one process stay in order.
 #include "charmrun/view/screen.hpp"
 
+#include <algorithm>
+
 #include "tree/base/visible.hpp"
 
 namespace charmtree {
@@ -12,7 +14,52 @@ using wire::Tail;
 
 void Screen::put(ScreenPiece piece, Instant now, Ink& ink) {
   if (kind_ == ScreenKind::own) piece.stream = Stream::out;  // both end there, as they come
-  place({std::move(piece), now}, now, ink);
+  const bool waits = kind_ == ScreenKind::file && piece.label.empty() && !completes(piece);
+  if (!waits) place({std::move(piece), now}, now, ink);
+  limit_begun(now, ink);
+}
+
+/// Moves the begun line of the piece's process in front of the piece, and keeps what it begins. Returns false
+/// if nothing is left to be written.
+bool Screen::completes(ScreenPiece& piece) {
+  const Source source = source_of(piece);
+  if (owner_ == source) {  // behind its prompt
+    if (piece.tail != Tail::ended) piece.tail = Tail::prompt;
+    return true;
+  }
+  const bool must_show = piece.tail == Tail::prompt || piece.tail == Tail::ended;
+  const std::size_t newline = must_show ? std::string::npos : piece.text.rfind('\n');
+  const std::size_t ready = must_show ? piece.text.size() : newline + 1;  // npos + 1: none
+  const std::string_view rest = std::string_view{piece.text}.substr(ready);
+  const auto begun = begun_.find(source);
+  if (begun == begun_.end() && rest.empty()) return true;
+  std::string next{rest};
+  piece.text.resize(ready);
+  begun_size_ += next.size();
+  if (begun == begun_.end()) {
+    begun_.emplace(source, std::move(next));
+  } else if (ready == 0 && !must_show) {
+    begun->second += next;
+  } else {
+    begun_size_ -= begun->second.size();
+    begun->second += piece.text;
+    piece.text = std::exchange(begun->second, std::move(next));
+    if (begun->second.empty()) begun_.erase(begun);
+  }
+  return ready > 0 || must_show || piece.wants_receipt;
+}
+
+void Screen::limit_begun(Instant now, Ink& ink) {
+  while (begun_size_ > kMaxBegun) {
+    const auto longest = std::max_element(begun_.begin(), begun_.end(), [](const auto& a, const auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    const auto [process, stream] = longest->first;
+    begun_size_ -= longest->second.size();
+    ScreenPiece piece{process, stream, std::move(longest->second), Tail::too_long};
+    begun_.erase(longest);
+    place({std::move(piece), now}, now, ink);
+  }
 }
 
 bool Screen::may_wait(const ScreenPiece& piece) const {
@@ -43,7 +90,8 @@ void Screen::release(Instant now, Ink& ink) {
 
 void Screen::write(ScreenPiece& piece, Ink& ink) {
   const bool was_open = owner_.has_value();
-  const bool open = piece.text.empty() ? was_open : piece.text.back() != '\n';
+  if (!piece.text.empty()) last_ = piece.text.back();
+  const bool open = piece.text.empty() ? was_open : last_ != '\n';
   if (newline_due_ && !piece.text.empty()) {
     ink.bytes += '\n';
     newline_due_ = false;
@@ -106,9 +154,11 @@ void Screen::leave_open(Tail tail, Ink& ink) {
 }
 
 void Screen::break_off(Ink& ink) {
-  broken_off_.insert(*owner_);
+  if (last_ != '\r') {
+    broken_off_.insert(*owner_);
+    ink.bytes += kMark;
+  }
   owner_.reset();
-  ink.bytes += kMark;
   ink.bytes += '\n';
 }
 
@@ -131,6 +181,9 @@ Instant Screen::next_deadline() const {
 }
 
 void Screen::finish(Instant now, Ink& ink) {
+  begun_size_ = 0;
+  for (auto& [source, text] : std::exchange(begun_, {}))
+    place({{source.first, source.second, std::move(text), Tail::ended}, now}, now, ink);
   while (!waiting_.empty()) {
     break_off(ink);
     release(now, ink);

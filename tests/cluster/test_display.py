@@ -28,7 +28,29 @@ def test_lines_that_come_in_parts_are_never_torn(cluster: Factory, charmrun: Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "ABAB", "CDCD")
     done = run(hosts, charmrun, *words, "sh", "-c", BIG)
     assert done.returncode == 0
-    assert sorted(done.stdout.splitlines()) == sorted(["x" * 65536 + "\\", "\\xy"] * 2)  # in any order, but whole
+    assert done.stdout.splitlines() == ["x" * 65537 + "y"] * 2
+    done = run(hosts, charmrun, *words, "++label", "sh", "-c", BIG)  # only then it is cut
+    assert sorted(done.stdout.splitlines()) == sorted(f"[{i}] {part}" for i in (0, 1) for part in ("x" * 65536 + "\\", "\\xy"))
+
+
+def test_a_line_in_a_pipe_is_whole_however_long_and_slow_it_is(cluster: Factory, charmrun: Path) -> None:
+    """It pauses for longer than a part is held on its host, within a character, while others print."""
+    hosts = cluster(2)
+    many = "head -c 100000 /dev/zero | sed 's/\\x0/\u00e9/g'"
+    slow = f"printf begin; {many}; printf '\\303'; sleep 5.5; printf '\\251'; {many}; echo end"
+    script = f"case $CHARMTREE_PROCESS in 0|1) {slow};; *) for i in 1 2 3 4 5 6; do echo other; sleep 1; done;; esac"
+    words = ["+p4", "++nodelist", hosts.nodelist(2)]
+    done = run(hosts, charmrun, *words, "sh", "-c", script)
+    line = "begin" + "\u00e9" * 200_001 + "end"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [line] * 2 + ["other"] * 12
+    done = run(hosts, charmrun, *words, "++label", "sh", "-c", f"{many}; echo")
+    assert done.returncode == 0
+    text = {i: "" for i in range(4)}
+    for part in done.stdout.splitlines():
+        process, rest = part.split("] ", 1)
+        text[int(process[1:])] += rest.removeprefix("\\").removesuffix("\\")
+    assert set(text.values()) == {"\u00e9" * 100_000}
 
 
 def test_labels_say_whose_lines_they_are(cluster: Factory, charmrun: Path) -> None:

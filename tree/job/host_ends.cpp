@@ -158,11 +158,11 @@ void HostEnds::says(const Ended& output, HostTurn& turn) {
   wire::Facts& facts = turn.up.facts;
   process.end.said = true;
   process.end.peers = output.peers;
-  turn.flush(output.process, wire::Tail::prompt);
-  if (process.can().exit_decides) {  // and what it said counts
+  if (process.can().exit_decides) {  // and what it said counts; it may print until then
     process.end.code = output.code;
     return;
   }
+  turn.flush(output.process, wire::Tail::prompt);
   ++facts.ended;
   tell_who_ended({output.process, output.process}, turn);
   if (output.code != 0 && !facts.code) facts.code = wire::Code{output.process, output.code};

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/characters.hpp"
+
 namespace charmtree::proto {
 
 void LineBuffer::append(std::string_view bytes, Instant now, Duration hold, std::vector<Piece>& ready) {
-  if (partial_.empty()) deadline_ = now + hold;
+  if (partial_.empty() || deadline_ == kNever) deadline_ = now + hold;
   // Of so few bytes only the first line, which has begun before, can be too long.
   const std::size_t first = std::min(bytes.find('\n'), bytes.size());
   if (bytes.size() > kMaxLine || partial_.size() + first > kMaxLine) {
@@ -40,20 +42,33 @@ void LineBuffer::append_long(std::string_view bytes, std::vector<Piece>& ready) 
       partial_.append(bytes);
       break;
     }
-    const std::size_t taken = size > kMaxLine ? kMaxLine - partial_.size() : line;
+    open_ = size > kMaxLine;
+    const std::size_t taken = open_ ? kMaxLine - partial_.size() : line;
     lines.text += std::exchange(partial_, {});
     lines.text.append(bytes.substr(0, taken));
     bytes.remove_prefix(taken);
-    open_ = size > kMaxLine;
     if (!open_) continue;
+    keep_begun_character(lines.text);
     lines.tail = wire::Tail::too_long;
     ready.push_back(std::exchange(lines, {}));
   }
   if (!lines.text.empty()) ready.push_back(std::move(lines));
 }
 
+void LineBuffer::keep_begun_character(std::string& text) {
+  const std::size_t whole = whole_characters(text);
+  partial_ = text.substr(whole);
+  text.resize(whole);
+}
+
+/// A character whose other bytes have not come waits for them, and so does not expire.
 std::string LineBuffer::expired(Instant now) {
-  return now >= deadline() ? flush() : std::string{};
+  if (now < deadline_) return {};
+  std::string text = std::exchange(partial_, {});
+  keep_begun_character(text);
+  deadline_ = kNever;
+  open_ = open_ || !text.empty();
+  return text;
 }
 
 std::string LineBuffer::flush() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts one stream of one process into whole lines, so that lines of different processes are never torn into
-// each other. A line without its newline waits until a deadline, a size or the end of the stream.
+// each other. A line without its newline waits until a deadline, a size or the end of the stream. A line is
+// cut between characters of UTF-8.
 #pragma once
 
 #include <string>
@@ -36,6 +37,7 @@ public:
 
 private:
   void append_long(std::string_view bytes, std::vector<Piece>& ready);
+  void keep_begun_character(std::string& text);
 
   std::string partial_;
   Instant deadline_ = kNever;

@@ -89,6 +89,32 @@ TEST_CASE("a line that is too long passes in pieces, and says so", "[line_buffer
   }
 }
 
+TEST_CASE("a line is cut between characters", "[line_buffer]") {
+  LineBuffer lines;
+  SECTION("that is too long") {
+    for (const std::string_view last : {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+      const std::string most(LineBuffer::kMaxLine - 1, 'x');
+      const auto ready = append(lines, most + std::string{last} + "y\n");
+      REQUIRE(ready.size() == 2);
+      CHECK((ready[0].text == most && ready[0].tail == Tail::too_long));
+      CHECK(ready[1].text == std::string{last} + "y\n");
+    }
+  }
+  SECTION("whose time has come, of which the rest waits anew") {
+    CHECK(append(lines, "a\xe2\x82").empty());
+    CHECK(lines.expired(kNow + kHold) == "a");
+    CHECK(lines.deadline() == kNever);
+    CHECK(append(lines, "\xac!", kNow + 10s).empty());
+    CHECK(lines.expired(kNow + 10s + kHold) == "\xe2\x82\xac!");
+  }
+  SECTION("but at the end of the stream all of it passes, and so do bytes that are no UTF-8") {
+    CHECK(append(lines, "a\xe2\x82").empty());
+    CHECK(lines.flush() == "a\xe2\x82");
+    CHECK(append(lines, "b\xff\x80\x80\x80\x80", kNow).empty());
+    CHECK(lines.expired(kNow + kHold) == "b\xff\x80\x80\x80\x80");
+  }
+}
+
 TEST_CASE("a long partial line does not make the next one pass early", "[line_buffer]") {
   LineBuffer lines;
   CHECK(text(lines, std::string(60'000, 'a')).empty());

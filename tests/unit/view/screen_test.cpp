@@ -133,19 +133,76 @@ TEST_CASE("not more than so much waits for a line", "[screen]") {
   }
 }
 
-TEST_CASE("in a file a partial line is broken off, a prompt when others write", "[screen]") {
+TEST_CASE("in a file a line waits for its newline, whatever its length and others", "[screen]") {
   Paper paper{ScreenKind::file};
   paper.put(0, "AB");
-  paper.put(1, "whole\n");
-  paper.put(0, "CD\n");
-  CHECK(paper.look() == "AB\\\nwhole\n\\CD\n");
+  paper.put(1, "whole\nx", Tail::too_long);
+  paper.err(0, "!");
+  CHECK(paper.look() == "whole\n");
+  paper.put(0, "CD\nEF");
+  CHECK(paper.look() == "ABCD\n");
+  paper.put(1, std::string(1U << 20, 'y'), Tail::too_long);
+  paper.put(1, "\n");
+  CHECK(paper.look() == "x" + std::string(1U << 20, 'y') + "\n");
+  SECTION("its process ends") {
+    paper.put(0, "", Tail::ended);
+    CHECK(paper.look() == "EF");
+    paper.put(1, "next\n");
+    CHECK(paper.look() == "\nnext\n");
+  }
+  SECTION("all ends") {
+    paper.screen.finish(kNow, paper.ink);
+    CHECK(paper.look() == "EF\n!");
+  }
+  SECTION("it becomes a prompt") {
+    paper.put(0, "? ", Tail::prompt);
+    CHECK(paper.look() == "EF? ");
+  }
+}
+
+TEST_CASE("in a file a prompt is seen at once, and broken off when others write", "[screen]") {
+  Paper paper{ScreenKind::file};
   paper.put(0, "name? ", Tail::prompt);
   paper.put(0, "age? ", Tail::prompt);
-  CHECK(paper.look() == "name? age? ");
+  paper.put(0, "sex? ");
+  CHECK(paper.look() == "name? age? sex? ");
   paper.put(1, "line\n");
   CHECK(paper.look() == "\\\nline\n");
   paper.put(0, "ok\n");
   CHECK(paper.look() == "\\ok\n");
+  paper.asks(0, "printed");  // who waits for it gets an answer
+  CHECK(paper.ink.receipts.size() == 1);
+}
+
+TEST_CASE("lines that wait for their newlines in a file have a limit: the longest is broken off",
+          "[screen]") {
+  Paper paper{ScreenKind::file};
+  const std::string quarter(Screen::kMaxBegun / 4, 'x');
+  paper.put(0, "short");
+  for (int i = 0; i < 3; ++i) paper.put(1, quarter);
+  CHECK(paper.look().empty());
+  paper.put(2, quarter);
+  CHECK(paper.look() == quarter + quarter + quarter + "\\\n");
+  paper.put(1, "end\n");
+  CHECK(paper.look() == "\\end\n");
+  paper.put(0, "er\n");
+  paper.put(2, "\n");
+  CHECK(paper.look() == "shorter\n" + quarter + "\n");
+  for (int i = 0; i < 3; ++i) paper.put(0, quarter);
+  CHECK(paper.look().empty());  // what has been written counts no more
+}
+
+TEST_CASE("with labels a line in a file is broken off, without a mark behind a carriage return", "[screen]") {
+  Paper paper{ScreenKind::file};
+  paper.label = true;
+  paper.put(0, "AB");
+  paper.put(1, "whole\n");
+  paper.put(0, "CD\n");
+  CHECK(paper.look() == "[0] AB\\\n[1] whole\n[0] \\CD\n");
+  paper.put(0, "10%\r");
+  paper.put(1, "whole\n");
+  paper.put(0, "20%\n");
+  CHECK(paper.look().find('\\') == std::string::npos);
 }
 
 TEST_CASE("a line that is too long goes on behind a mark", "[screen]") {
@@ -170,11 +227,12 @@ TEST_CASE("a last line without a newline gets one when something follows", "[scr
     paper.screen.say("charmrun: end\n", kNow, paper.ink);
     CHECK(paper.look() == "\ncharmrun: end\n");
   }
-  SECTION("also if it was broken off before") {
-    paper.put(1, "AB");
+  SECTION("also if it was a prompt that was broken off before") {
+    paper.put(1, "AB", Tail::prompt);
+    paper.put(0, "x\n");
     paper.put(1, "", Tail::ended);
     paper.put(1, "new\n");
-    CHECK(paper.look() == "\nAB\\\nnew\n");
+    CHECK(paper.look() == "\nAB\\\nx\nnew\n");
   }
 }
 
