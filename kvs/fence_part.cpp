@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvs/fence_part.hpp"
 
-#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "kvs/given.hpp"
@@ -40,18 +41,33 @@ std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   return size;
 }
 
-const wire::Fence& fence_of(const wire::FenceUp& own) {
-  return own.fence;
-}
 const wire::Fence& fence_of(const FencePart::Pieces& pieces) {
   return pieces.front().fence;
 }
 
-/// In the place of the last one of its group.
-template <class M>
-void replace(std::vector<M>& all, M one) {
-  std::erase_if(all, [&](const M& each) { return fence_of(each).same_group(fence_of(one)); });
-  all.push_back(std::move(one));
+std::size_t size_of(const FencePart::Pieces& pieces) {
+  std::size_t bytes = fence_of(pieces).name.size();
+  for (const wire::FenceDown& piece : pieces) bytes += piece.given ? piece.given->size() : 0;
+  return bytes;
+}
+
+/// Those that may need a fence again: of this host and of several children together (kParentLink), or of one
+/// child. Nothing: of neither.
+struct Concerned {
+  std::uint64_t share = kParentLink;
+  std::size_t processes = 0;
+};
+std::optional<Concerned> concerned(const Ranges& group, const Seat& seat) {
+  const Subtree& subtree = seat.launch.subtree();
+  const LocalProcesses local = seat.processes != nullptr ? seat.processes->local() : LocalProcesses{};
+  const std::size_t all = std::size_t{local.size()} + subtree.processes();
+  if (is_everybody(group, seat.job)) return Concerned{kParentLink, all};
+  const auto by_link = subtree.split(group);
+  const bool is_here = !local.among(group).empty();
+  if (!is_here && by_link.empty()) return {};
+  if (is_here || by_link.size() > 1) return Concerned{kParentLink, all};
+  const LinkId link = by_link.begin()->first;
+  return Concerned{link, subtree.most_processes_of(link)};
 }
 
 template <class F>
@@ -76,14 +92,24 @@ FencePart::Pieces pieces_of(const wire::Fence& fence, const std::string& packed)
 void FencePart::Open::enter(std::uint32_t processes, std::uint64_t asked, std::string more) {
   entered += processes;
   requests += asked;
-  is_new = true;
   given.empty() ? given = std::move(more) : given += more;
 }
 
 FencePart::Open& FencePart::open(const wire::Fence& fence, Turn& turn) {
   const auto [place, is_new] = open_.try_emplace(fence);
   if (is_new) place->second.begun = turn.now();
+  fresh_.insert(fence);
   return place->second;
+}
+
+FencePart::AllOpen::iterator FencePart::close(AllOpen::iterator open) {
+  for (const auto& [link, given] : open->second.below) {
+    Said& said = said_[link];
+    --said.fences;
+    said.bytes -= given.bytes;
+  }
+  fresh_.erase(open->first);
+  return open_.erase(open);
 }
 
 /// A child is in a fence with the processes below it, once, and in no more fences than there can be.
@@ -93,17 +119,15 @@ bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) con
   if (is_empty || piece.fence.processes.back().last >= seat.job.processes) return false;
   const std::uint64_t most = below(link, piece.fence.processes, seat);
   const std::uint64_t most_here = seat.launch.subtree().most_processes_of(link);
-  std::size_t fences = 0, bytes = piece.given.size();
+  const auto found = said_.find(link);
+  const Said said = found == said_.end() ? Said{} : found->second;
   std::uint64_t entered = piece.processes;
-  for (const auto& [fence, open] : open_) {
-    const auto found = open.below.find(link);
-    if (found == open.below.end()) continue;
-    ++fences;
-    bytes += found->second.bytes;
-    if (fence == piece.fence) entered += found->second.processes;
+  if (const auto open = open_.find(piece.fence); open != open_.end()) {
+    const auto given = open->second.below.find(link);
+    entered += given == open->second.below.end() ? 0 : given->second.processes;
   }
-  return most > 0 && entered <= most && fences < wire::kMostFencesAtOnce * most_here &&
-         bytes <= kMostGivenAtOnce * wire::kMostGiven * most_here;
+  return most > 0 && entered <= most && said.fences < wire::kMostFencesAtOnce * most_here &&
+         said.bytes + piece.given.size() <= kMostGivenAtOnce * wire::kMostGiven * most_here;
 }
 
 void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
@@ -116,9 +140,12 @@ void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
     if (seat.is_root() || !seat.job.keeps_alive()) return;
   }
   Open& fence = open(piece.fence, turn);
-  Given& given = fence.below[link];
-  given.processes += piece.processes;
-  given.bytes += piece.given.size();
+  const auto [given, is_first] = fence.below.try_emplace(link);
+  given->second.processes += piece.processes;
+  given->second.bytes += piece.given.size();
+  Said& said = said_[link];
+  said.fences += is_first ? 1 : 0;
+  said.bytes += piece.given.size();
   fence.enter(piece.processes, piece.requests, std::move(piece.given));
 }
 
@@ -135,27 +162,30 @@ void FencePart::begin_epoch(Turn& turn) {
 }
 
 void FencePart::open_again(Turn& turn) {
+  fresh_.clear();
+  said_.clear();
   for (auto& [fence, open] : std::exchange(open_, {})) {
     if (open.own) add(std::move(*open.own), turn);
   }
-  for (const wire::FenceUp& own : last_) {
+  last_.for_each([&](const wire::FenceUp& own) {
     if (!open_.contains(own.fence)) add(own, turn);
-  }
+  });
 }
 
 /// How it has ended; at the root also how it must end.
 FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const {
   const Seat seat = turn.seat();
-  for (const Pieces& over : over_) {
-    if (fence_of(over).same_group(fence) && fence.number <= fence_of(over).number) return over;
-  }
+  if (const Pieces* over = over_.find(fence)) return *over;
   std::string failure = loss_of(fence, seat.progress.lost);
   if (failure.empty() || !seat.is_root()) return {};
   return {{fence, std::move(failure), std::make_shared<const std::string>()}};
 }
 
 void FencePart::keep(const Pieces& over, Turn& turn) {
-  if (turn.seat().job.repairs()) replace(over_, over);
+  const Seat seat = turn.seat();
+  if (!seat.job.repairs()) return;
+  const auto those = concerned(fence_of(over).processes, seat);
+  if (those) over_.keep(fence_of(over), over, those->share, size_of(over), most_kept(those->processes));
 }
 
 /// Pieces come in their order; of one that has come over two ways the second begins anew.
@@ -171,9 +201,11 @@ FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
   pieces.push_back(piece);
   if (piece.more) return {};
   Pieces whole = std::move(pieces);
-  std::erase_if(arriving_, [&](const auto& each) {  // what is left of one before it, which nobody awaits
-    return each.first.same_group(piece.fence) && each.first.number <= piece.fence.number;
-  });
+  // Also what is left of those before it, which nobody awaits.
+  for (auto each = arriving_.lower_bound(piece.fence.first()); each != arriving_.end() &&
+                                                               each->first.same_group(piece.fence) &&
+                                                               each->first.number <= piece.fence.number;)
+    each = arriving_.erase(each);
   over(whole, turn);
   return whole;
 }
@@ -183,25 +215,29 @@ void FencePart::over(const Pieces& pieces, Turn& turn) {
   const wire::Fence& fence = fence_of(pieces);
   const bool is_good = pieces.front().failure.empty();
   if (is_good) keep(pieces, turn);
+  const Seat seat = turn.seat();
   const auto found = open_.find(fence);
-  if (found != open_.end() && found->second.own && is_good && turn.seat().job.keeps_alive())
-    replace(last_, std::move(*found->second.own));
-  std::erase_if(open_, [&](const auto& each) {
-    const std::uint32_t number = each.first.number;
-    return each.first.same_group(fence) && (is_good ? number <= fence.number : number == fence.number);
-  });
+  if (found != open_.end() && found->second.own && is_good && seat.job.keeps_alive()) {
+    wire::FenceUp own = std::move(*found->second.own);
+    const std::size_t bytes = own.fence.name.size() + own.given.size();
+    const std::size_t here = seat.processes != nullptr ? seat.processes->local().size() : 1;
+    last_.keep(fence, std::move(own), kParentLink, bytes, most_kept(here));
+  }
+  for (auto each = open_.lower_bound(fence.first());
+       each != open_.end() && each->first.same_group(fence) && each->first.number <= fence.number;)
+    each = is_good || each->first.number == fence.number ? close(each) : std::next(each);
 }
 
 void FencePart::turn(Turn& turn) {
   begin_epoch(turn);
   const std::uint32_t below = turn.seat().launch.subtree().processes();
   if (std::exchange(below_, below) > below) {  // whoever was waited for may be another's now
-    for (auto& [fence, open] : open_) open.is_new = open.is_new || open.entered > open.sent;
+    for (const auto& [fence, open] : open_) {
+      if (open.entered > open.sent) fresh_.insert(fence);
+    }
   }
-  for (auto each = open_.begin(); each != open_.end();) {
-    const auto next = std::next(each);
-    if (std::exchange(each->second.is_new, false)) hand_on(each->first, each->second, turn);
-    each = next;
+  for (const wire::Fence& fence : std::exchange(fresh_, {})) {
+    if (const auto open = open_.find(fence); open != open_.end()) hand_on(fence, open->second, turn);
   }
 }
 
@@ -224,7 +260,7 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   const Pieces pieces = pieces_of(fence, pack_given(open.given));
   if (seat.job.reports.stamps)
     turn.act(FenceOver{fence, open.requests, open.given.size(), open.begun, turn.now()});
-  open_.erase(fence_of(pieces));
+  close(open_.find(fence));
   for (const wire::FenceDown& piece : pieces) turn.hand_down_all(piece);
   keep(pieces, turn);
 }

@@ -7,9 +7,9 @@
 // As with barriers, nobody can tell whose entries are in a sum: when processes, launchers or the root are
 // lost, an epoch begins (tree/turn/losses.hpp), sums are void, and each host enters again the fences that it
 // has not come out of. Some hosts may have come out of one that others still wait in: each launcher keeps the
-// last one of each group, and says it again to who is in it. Where another root may take over, which knows of
-// none, each host also enters again the one that it came out of last. A fence with a lost process fails, and
-// so do all that follow it; that is told to each who enters one.
+// last one of each group and name (kvs/kept_fences), and says it again to who is in it. Where another root
+// may take over, which knows of none, each host also enters again those that it came out of last. A fence
+// with a lost process fails, and so do all that follow it; that is told to each who enters one.
 //
 // Its messages: FenceUp, FenceDown.
 #pragma once
@@ -18,9 +18,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "kvs/kept_fences.hpp"
 #include "tree/turn/turn.hpp"
 #include "tree/wire/kvs_messages.hpp"
 
@@ -43,11 +45,22 @@ public:
   Pieces down(const wire::FenceDown& piece, Turn& turn);
   /// What is complete goes on.
   void turn(Turn& turn);
+  /// Returns how many fences that are over are kept.
+  std::size_t kept() const { return over_.size() + last_.size(); }
+  /// What may be kept of fences of so many processes.
+  static constexpr KeptLimit most_kept(std::size_t processes) {
+    return {wire::kMostFencesAtOnce * processes,
+            (kMostGivenAtOnce * wire::kMostGiven + wire::kMostFenceName) * processes};
+  }
 
 private:
   struct Given {
     std::uint32_t processes = 0;
     std::size_t bytes = 0;
+  };
+  /// Of the fences that are open.
+  struct Said {
+    std::size_t fences = 0, bytes = 0;
   };
   struct Open {
     std::optional<wire::FenceUp> own;
@@ -56,9 +69,10 @@ private:
     std::string given;           // not sent yet
     std::uint64_t requests = 0;  // nor these
     Instant begun{};
-    bool is_new = false;
     void enter(std::uint32_t processes, std::uint64_t requests, std::string more);
   };
+
+  using AllOpen = std::map<wire::Fence, Open, ByGroup>;
 
   bool may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const;
   Open& open(const wire::Fence& fence, Turn& turn);
@@ -67,14 +81,17 @@ private:
   Pieces answer(const wire::Fence& fence, Turn& turn) const;
   void keep(const Pieces& over, Turn& turn);
   void over(const Pieces& over, Turn& turn);
+  AllOpen::iterator close(AllOpen::iterator open);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
 
-  std::map<wire::Fence, Open> open_;
-  std::map<wire::Fence, Pieces> arriving_;  // what has come of them from above
-  // The last of each group that went well, packed: in jobs that repair themselves; of this host, if another
-  // root may ask.
-  std::vector<Pieces> over_;
-  std::vector<wire::FenceUp> last_;
+  AllOpen open_;
+  std::set<wire::Fence, ByGroup> fresh_;             // of these: something has come since the last turn
+  std::map<LinkId, Said> said_;                      // about these, by each child
+  std::map<wire::Fence, Pieces, ByGroup> arriving_;  // what has come of them from above
+  // Those that went well, packed: in jobs that repair themselves, a share for each child; of this host, if
+  // another root may ask.
+  KeptFences<Pieces> over_;
+  KeptFences<wire::FenceUp> last_;
   std::uint32_t epoch_ = 0;
   std::uint32_t below_ = 0;  // processes, when it was looked last
 };

@@ -334,4 +334,50 @@ TEST_CASE("another root is told again of the fence that a host came out of last,
   CHECK(again(false) == "2;2;");
 }
 
+TEST_CASE("fences whose names never come again are kept in bounds, each child has its share",
+          "[fence_part]") {
+  Bench b{Role::root, true};
+  const auto enter = [&](LinkId link, std::uint32_t process, int name) {
+    b.part.up(link, {{2, {{process, process}}, 1, fmt::format("tag {}", name)}, 0, 1, "x"}, b);
+    b.part.turn(b);
+  };
+  enter(b.second, 5, -1);
+  for (int name = 0; name < 5000; ++name) enter(b.first, 4, name);
+  CHECK(b.part.kept() == wire::kMostFencesAtOnce + 1);
+  b.down();
+  enter(b.first, 4, 4999 - 63);  // the oldest that the process may still be in
+  enter(b.second, 5, -1);
+  CHECK(b.down().empty());
+  CHECK(b.answers().size() == 2);
+  for (int name = 0; name < 1000; ++name) {
+    for (const LinkId link : {b.first, b.second})
+      b.part.up(link, {{2, {{4, 5}}, 1, fmt::format("both {}", name)}, 0, 1, "x"}, b);
+    b.part.turn(b);
+  }
+  CHECK(b.down().size() == 1000);
+  CHECK(b.part.kept() == wire::kMostFencesAtOnce + 1 + 2 * wire::kMostFencesAtOnce);
+  CHECK(b.given_up.empty());
+}
+
+TEST_CASE("what is kept of fences has a limit in bytes, too", "[fence_part]") {
+  Bench b{Role::root, true};
+  Random random{3};
+  for (int name = 0; name < 100; ++name) {
+    std::string given;
+    while (given.size() < wire::kMostGiven - 20) given += std::to_string(random.next());
+    b.part.up(b.first, {{2, {{4, 4}}, 1, fmt::format("tag {}", name)}, 0, 1, given}, b);
+    b.part.turn(b);
+  }
+  CHECK(b.down().size() == 100);
+  CHECK(b.part.kept() <= FencePart::most_kept(1).bytes / (wire::kMostGiven / 4));
+}
+
+TEST_CASE("a launcher keeps no fence in which nobody here or below is", "[fence_part]") {
+  Bench b{Role::below, true};
+  const auto nothing = std::make_shared<const std::string>(pack_given(""));
+  b.part.down({{2, {{4, 5}}, 1, "ours"}, "", nothing, 0, false}, b);
+  b.part.down({{2, {{0, 1}}, 1, "theirs"}, "", nothing, 0, false}, b);
+  CHECK(b.part.kept() == 1);
+}
+
 }  // namespace charmtree::fence_part_test
