@@ -147,7 +147,9 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       },
       [&](const wire::Inquiry& m) { Inquiries::on(m, orders.process); },
       [&](const wire::InquiryReply& m) { Inquiries::on(m, orders.process); },
-      [&](const wire::NameInquiry& m) { kvs_.inquiries.on(m, orders.process); },
+      [&](const wire::NameInquiry& m) {
+        kvs_.inquiries.on(m, judge_.places().host_of(m.process).index, orders.process);
+      },
       [&](const wire::WorldWanted& m) {
         Turn turn{*this, now, out, orders};
         kvs_.worlds.on(m, start_.absent(), turn);
