@@ -100,6 +100,28 @@ TEST_CASE("functions are named as people write them, without parameters", "[stac
   CHECK(function_name("_Z") == "_Z");
 }
 
+TEST_CASE("a symbol that stands for more than a name is shown as it is", "[stack]") {
+  // Each part names the one before it twice: 600 bytes of symbol would stand for 2^50.
+  const auto substitution = [](int number) {
+    std::string digits;
+    for (int rest = number - 1; number > 0 && (rest > 0 || digits.empty()); rest /= 36)
+      digits.insert(digits.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % 36]);
+    return "S" + digits + "_";
+  };
+  std::string symbol = "_Z1fSt4pairIiiE";
+  for (int i = 1; i <= 6; ++i) symbol += "S_I" + substitution(i) + substitution(i) + "E";
+  CHECK(function_name(symbol) == "f");
+  for (int i = 7; i <= 50; ++i) symbol += "S_I" + substitution(i) + substitution(i) + "E";
+  CHECK(function_name(symbol) == symbol);
+  CHECK(function_name(symbol) == symbol);
+  CHECK(function_name("_Z1f" + std::string(5000, 'i')).size() == 1024);
+  // Names as programs have them are read.
+  const std::string usual =
+      "_ZNSt6vectorISt4pairIiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEESaIS7_EE12emplace_"
+      "backIJRiRS6_EEERS7_DpOT_";
+  CHECK(function_name(usual).find(">::emplace_back<int&") != std::string::npos);
+}
+
 TEST_CASE("the worker of a process that just waits for one other is that one", "[stacks]") {
   const Waiting child;
   CHECK(worker_of(child.pid()) == child.pid());

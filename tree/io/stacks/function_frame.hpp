@@ -30,7 +30,8 @@ struct FunctionFrame {
 /// Nothing: the stack ends here.
 std::optional<FunctionFrame> function_frame(Dwfl* dwfl, Dwfl_Frame* frame);
 
-/// Of what the linker calls `symbol`, as people write it, without parameters: "Main::step".
+/// Of what the linker calls `symbol`, as people write it, without parameters: "Main::step". A symbol that
+/// may stand for far more than its length is returned as it is.
 std::string function_name(const std::string& symbol);
 
 }  // namespace charmtree::io

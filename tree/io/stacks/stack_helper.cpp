@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/stacks/stack_helper.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <sstream>
 
 #include "stacks/stack_frames.hpp"
@@ -28,6 +31,14 @@ constexpr int kLooks = 3;
 /// Between two of them: what a step of a program takes, and a tick of the kernel's clock ten times.
 constexpr Duration kPause = 100ms;
 
+/// Memory of this process, but for files that it only reads: a hundred times what it takes of a usual host.
+constexpr rlim_t kMostMemory = 1U << 30;
+
+Error out_of_memory() {
+  return {Errc::internal, Phase::run,
+          fmt::format("to read its stack takes more than {} MiB", kMostMemory >> 20U)};
+}
+
 struct Subject {
   std::uint32_t process;
   pid_t pid;  // 0: it has ended
@@ -42,6 +53,15 @@ bool is_over(const ProcessStat& stat) {
   return stat.parent == 0 || stat.state == 'Z' || stat.state == 'X';
 }
 
+/// What a process makes us read may be too large for us: the stacks of others are still shown.
+auto read_stack(ProcessStack& stack) -> decltype(stack.read()) {
+  try {
+    return stack.read();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
 /// One that has ended meanwhile is left out.
 void look(Subject& subject, bool raw) {
   if (!subject.failure.empty() || subject.pid == 0) return;
@@ -52,7 +72,7 @@ void look(Subject& subject, bool raw) {
   if (stat.state == 'R') ++subject.running;
   if (stat.state == 'T') ++subject.stopped;
   if (stat.state == 't') return (void)(subject.failure = "a debugger holds it");
-  auto stack = subject.stack.read();
+  auto stack = read_stack(subject.stack);
   if (stack) {
     subject.looks.push_back(raw ? proto::Folded{proto::all_frames(std::move(*stack))}
                                 : proto::fold_frames(std::move(*stack)));
@@ -105,8 +125,16 @@ void tell(const Subject& subject, proto::StackSet& all) {
   }
 }
 
+auto read_crash(const CoreFile& core) -> decltype(read_core(core)) {
+  try {
+    return read_core(core);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
 void tell_crash(std::uint32_t process, const CoreFile& core, bool raw, proto::StackSet& all) {
-  auto crash = read_core(core);
+  auto crash = read_crash(core);
   if (!crash) return all.add_unread({{process, process}}, to_string(crash.error()));
   proto::Frames frames =
       raw ? proto::all_frames(std::move(crash->stack)) : proto::fold_frames(std::move(crash->stack)).frames;
@@ -125,6 +153,8 @@ std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
   constexpr std::size_t kWords = 3;
   if (words.size() != kWords || words[1] != kStackHelperWord) return {};
   const bool raw = words[2] == kRawFrames;
+  const rlimit most{kMostMemory, kMostMemory};
+  ::setrlimit(RLIMIT_DATA, &most);
   ::unsetenv("DEBUGINFOD_URLS");  // libdw would ask others for the files that a core file names
   Subjects subjects = read_subjects();
   Instant next = now();
