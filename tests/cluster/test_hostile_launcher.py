@@ -207,3 +207,29 @@ def test_who_asks_for_files_and_takes_none_fills_no_memory(cluster: Factory, cha
     hoarded, done = measured(hosts, charmrun, *words, *hostile(hosts, charmrun, "hoard-pieces"))
     assert done.returncode == 0, done.stderr
     assert hoarded - honest < _MOST_KIB, (hoarded, honest)
+
+
+_REQUESTS = ["replies", "look-ups", "names", "fences", "fence-names"]
+
+
+def requested(hosts: Cluster, charmrun: Path, mode: str, *options: str) -> Result:
+    """A job in which the liar requests far more than it takes: the root's memory keeps its bound."""
+    honest, done = measured(hosts, charmrun)
+    assert done.returncode == 0, done.stderr
+    asked, done = measured(hosts, charmrun, *options, *hostile(hosts, charmrun, mode))
+    assert asked - honest < _MOST_KIB, (asked, honest, done.stderr[-2000:])
+    return done
+
+
+@pytest.mark.parametrize("request_", _REQUESTS)
+def test_who_takes_no_answers_is_not_read(cluster: Factory, charmrun: Path, request_: str) -> None:
+    """It requests 960 MiB; the job ends in time all the same."""
+    done = requested(cluster(26), charmrun, f"{request_}-unread", "++timelimit", "3")
+    assert done.returncode != 0, done.stderr
+
+
+@pytest.mark.parametrize("request_", _REQUESTS)
+def test_who_takes_answers_slowly_gets_them(cluster: Factory, charmrun: Path, request_: str) -> None:
+    """24 MiB of them; then its job ends as it should."""
+    done = requested(cluster(26), charmrun, f"{request_}-slow")
+    assert done.returncode == 0, done.stderr

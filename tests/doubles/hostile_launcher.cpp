@@ -4,10 +4,12 @@
 // lies it writes into FILE, a line for each question.
 //
 // A wrapper that `++launcher` names runs it on one host, and charmrun on the others.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +30,8 @@
 namespace charmtree {
 namespace {
 
-constexpr int kBeatMs = 50;  // between two signs of life
+constexpr int kBeatMs = 50;       // between two signs of life
+constexpr unsigned kSilent = 20;  // s, while it takes no answer
 
 /// What a launcher knows and does before and after it lies.
 class Launcher {
@@ -52,6 +55,10 @@ public:
   void write(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+      if (written < 0 && errno == EAGAIN) {
+        take_some();
+        continue;
+      }
       if (written <= 0) std::exit(0);  // nobody listens any more
       bytes.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -78,6 +85,11 @@ public:
       read();
     }
   }
+
+  /// From now on takes its answers slowly, and only while it waits to write.
+  void take_slowly() const { ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK); }
+  /// From now on takes no answer; it is killed soon.
+  static void take_nothing() { ::alarm(kSilent); }
 
   /// All hosts that it is to start.
   const std::vector<Host>& given() {
@@ -142,12 +154,29 @@ private:
     if (std::holds_alternative<wire::Sweep>(message)) say(wire::Swept{0});
   }
 
+  /// Takes 64 KiB in a while: 12 MB/s at most.
+  void take_some() {
+    constexpr int kPauseMs = 5;
+    ::poll(nullptr, 0, kPauseMs);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, 0) > 0) take();
+    for (;;) {
+      auto next = reader_.next();
+      if (!next) std::exit(5);
+      if (!next->has_value()) return;
+      note(**next);
+    }
+  }
+
   /// What has come; says that it lives while nothing comes.
   void read() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     while (::poll(&input, 1, kBeatMs) == 0) {
       if (!job.id.empty()) say(wire::BeatUp{});
     }
+    take();
+  }
+  void take() {
     std::array<char, 64 << 10> bytes;
     const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (got <= 0) std::exit(0);
@@ -312,7 +341,108 @@ void start_programs(Launcher& me, const std::string& file) {
   me.exited(me.self.processes);
 }
 
+// ---- requests whose answers it does not take, or takes slowly
+
+enum class Takes : std::uint8_t { nothing, slowly };
+constexpr std::size_t kRequested = 24U << 20;  // bytes of answers, if it takes them slowly
+
+void take(Launcher& me, Takes how) {
+  me.up();
+  how == Takes::slowly ? me.take_slowly() : Launcher::take_nothing();
+}
+
+/// Bytes that nothing packs.
+std::string noise(std::size_t size, std::uint32_t seed) {
+  std::string bytes(size, '\0');
+  std::uint32_t state = seed * 2654435761U + 1;
+  for (char& byte : bytes) {
+    state ^= state << 13U;
+    state ^= state >> 17U;
+    state ^= state << 5U;
+    byte = static_cast<char>(state);
+  }
+  return bytes;
+}
+
+/// Says `request(i)` until its answers, each of that size, come to enough.
+template <class Request>
+void request(Launcher& me, Takes how, std::size_t answer, Request&& make) {
+  const std::size_t most = how == Takes::slowly ? kRequested : 40 * kRequested;
+  std::uint32_t i = 0;
+  for (std::size_t answers = 0; answers < most; answers += answer) me.say(make(i++));
+  me.exited(me.self.processes);
+}
+
+/// Replies to itself, which nobody has asked for.
+void reply_to_itself(Launcher& me, Takes how) {
+  take(me, how);
+  wire::InquiryReply reply{me.self.first_process, me.self.first_process, {1, 7}, {}, noise(1'000'000, 3)};
+  request(me, how, reply.bytes.size(), [&](std::uint32_t) { return reply; });
+}
+
+/// Short look-ups of a name with a long value.
+void look_up(Launcher& me, Takes how) {
+  take(me, how);
+  using Deed = wire::NameInquiry::Deed;
+  const std::string value = noise(16'000, 5);
+  me.say(wire::NameInquiry{me.self.first_process, {1, 1}, Deed::publish, "n", value});
+  request(me, how, value.size(), [&](std::uint32_t i) {
+    return wire::NameInquiry{me.self.first_process, {1, i + 2}, Deed::look_up, "n", {}};
+  });
+}
+
+/// As many long names as it can publish.
+void publish_names(Launcher& me, Takes how) {
+  take(me, how);
+  request(me, how, 17'000, [&](std::uint32_t i) {
+    const std::string name = std::to_string(i) + std::string(900, 'n');
+    const auto deed = wire::NameInquiry::Deed::publish;
+    return wire::NameInquiry{me.self.first_process, {1, i}, deed, name, noise(16'000, i)};
+  });
+}
+
+/// Fences of one process, one after the other.
+wire::FenceUp own_fence(const Launcher& me) {
+  wire::FenceUp fence;
+  fence.processes = 1;
+  fence.fence = {1, {{me.self.first_process, me.self.first_process}}, 1, {}};
+  return fence;
+}
+void fence_alone(Launcher& me, Takes how) {
+  take(me, how);
+  wire::FenceUp fence = own_fence(me);
+  fence.given = noise(17'000, 9);
+  request(me, how, fence.given.size(), [&](std::uint32_t i) {
+    fence.fence.number = i + 1;
+    return fence;
+  });
+}
+/// ... each of another name.
+void fence_names(Launcher& me, Takes how) {
+  take(me, how);
+  wire::FenceUp fence = own_fence(me);
+  request(me, how, 1950, [&](std::uint32_t i) {
+    fence.fence.name = std::to_string(i) + std::string(1900, static_cast<char>('a' + i % 26));
+    return fence;
+  });
+}
+
+template <void (*kRequest)(Launcher&, Takes), Takes kHow>
+void with(Launcher& me, const std::string&) {
+  kRequest(me, kHow);
+}
+
 const std::map<std::string, std::function<void(Launcher&, const std::string&)>> kModes = {
+    {"replies-unread", with<reply_to_itself, Takes::nothing>},
+    {"replies-slow", with<reply_to_itself, Takes::slowly>},
+    {"look-ups-unread", with<look_up, Takes::nothing>},
+    {"look-ups-slow", with<look_up, Takes::slowly>},
+    {"names-unread", with<publish_names, Takes::nothing>},
+    {"names-slow", with<publish_names, Takes::slowly>},
+    {"fences-unread", with<fence_alone, Takes::nothing>},
+    {"fences-slow", with<fence_alone, Takes::slowly>},
+    {"fence-names-unread", with<fence_names, Takes::nothing>},
+    {"fence-names-slow", with<fence_names, Takes::slowly>},
     {"plant-keys", plant_keys},
     {"sign-late", sign_late},
     {"answer-for-others", answer_for_others},

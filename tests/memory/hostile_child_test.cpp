@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launcher that has been taken over says to the root whatever it likes: messages of every type, at their
-// worst, again and again. The root may end its link; its memory must not grow by more than kMost, nor with
-// each message without end.
+// worst, again and again, and takes no answer, or takes answers slowly. The root may end its link; its memory
+// must not grow by more than kMost, nor with each message without end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "tests/unit/plans.hpp"
 #include "tree/base/random.hpp"
 #include "tree/node/node.hpp"
+#include "tree/overlay/link_flow.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/greeting.hpp"
 #include "tree/wire/message_limits.hpp"
@@ -36,8 +37,8 @@ constexpr std::uint32_t kEarly = 40, kSteady = 130;
 constexpr std::size_t kTrifle = 4096;
 constexpr LinkId kChild = 1;
 
-/// A root whose only child, on host 0, was given all other hosts. Nobody reads what the root says, neither
-/// its user nor the child.
+/// A root whose only child, on host 0, was given all other hosts. Its user reads nothing; the child takes
+/// what the test lets it take (take_answers).
 class Root {
 public:
   Root(const RootPlan& plan, const Speaker& speaker) : node_(plan, 1), speaker_(speaker) {
@@ -68,15 +69,24 @@ public:
       take(payload.substr(0, kRead));
   }
   bool closed() const { return closed_; }
-  /// Bytes on their way to the child.
+  /// Bytes that were sent to the child, and those of them that wait.
   std::size_t answered() const { return answered_; }
+  std::size_t waiting() const { return waiting_; }
+  /// The child is not read, because its answers wait.
+  bool is_held() const { return flow_.held(kChild) != LinkFlow::Held::no; }
+  /// The child takes so many bytes at most; then it may be read again.
+  void take_answers(std::size_t most) {
+    waiting_ -= std::min(most, waiting_);
+    flow_.look(kChild, waiting_, now_);
+    take({});
+  }
 
 private:
   void take(std::string_view bytes) {
     if (closed_) return;
     received_ += bytes.size();
     if (!reader_.append(bytes).ok()) return hang_up();
-    while (!closed_) {
+    while (!closed_ && !is_held()) {
       auto message = reader_.next(node_.remit(kChild));
       if (!message) return hang_up();
       if (!message->has_value()) return;
@@ -95,7 +105,10 @@ private:
     for (Action& action : out) {
       if (const auto* send = std::get_if<Send>(&action)) {
         const auto frames = wire::encode_frames(send->message);
-        answered_ += frames.ok() ? frames->size() : 0;
+        const std::size_t size = frames.ok() ? frames->size() : 0;
+        answered_ += size;
+        waiting_ += size;
+        flow_.sent(kChild, size, waiting_, kChild, now_);
         continue;
       }
       if (const auto* close = std::get_if<CloseLink>(&action); close != nullptr && close->link == kChild)
@@ -113,7 +126,8 @@ private:
   Speaker speaker_;
   wire::LinkReader reader_{wire::LinkReader::From::child};
   std::vector<Action> kept_;
-  std::size_t answered_ = 0, received_ = 0;
+  LinkFlow flow_;
+  std::size_t answered_ = 0, received_ = 0, waiting_ = 0;
   bool closed_ = false;
 };
 
@@ -168,7 +182,7 @@ std::string flood(Root& root, std::uint8_t type, const Making& making, const Spe
   const std::size_t before = Heap::live();
   std::size_t bytes = 0, half = 0, early = 0;
   std::uint32_t turn = 0;
-  for (; turn < kMessages && bytes < kFlood && !root.closed(); ++turn) {
+  for (; turn < kMessages && bytes < kFlood && !root.closed() && !root.is_held(); ++turn) {
     const std::size_t without = Heap::live();
     const std::string payload = make_payload(type, making, speaker, turn);
     const std::size_t ours = Heap::live() - without;
@@ -184,6 +198,8 @@ std::string flood(Root& root, std::uint8_t type, const Making& making, const Spe
   // Of many processes each may have something to be kept.
   if (!root.closed() && speaker.hosts <= Speaker{}.hosts && half != 0 && Heap::live() > half + kTrifle)
     return fmt::format("the second half of {} messages leaves {} bytes behind", turn, Heap::live() - half);
+  if (root.waiting() > LinkFlow::kHeldAbove + wire::kMostAnswered + kMib)
+    return fmt::format("{} bytes wait for it", root.waiting());
   if (root.answered() > bytes + kMib)
     return fmt::format("{} bytes are answered to {}", root.answered(), bytes);
   return {};
@@ -243,7 +259,27 @@ TEST_CASE("whatever a child says, the root does not run out of memory", "[memory
   }
 }
 
-TEST_CASE("nor does it where the child may speak for many", "[memory]") {
+TEST_CASE("a child that takes its answers slowly gets all of them, and little of them waits", "[memory]") {
+  constexpr std::size_t kTaken = 256U << 10, kRequests = 64;
+  const Speaker speaker;
+  const auto type = static_cast<std::uint8_t>(wire::Message{wire::InquiryReply{}}.index());
+  const Making making{0, Making::Long::poor, Making::Size::bytes, wire::kMostAnswered - kMib / 16};
+  Root root{plan_of(speaker), speaker};
+  root.run();
+  const std::size_t before = root.answered();
+  std::size_t held = 0, most = 0;
+  for (std::uint32_t turn = 0; turn < kRequests; ++turn) {
+    for (; root.is_held(); ++held) root.take_answers(kTaken);
+    root.feed(type, make_payload(type, making, speaker, turn));
+    most = std::max(most, root.waiting());
+  }
+  REQUIRE_FALSE(root.closed());
+  CHECK((held > 0 && most < LinkFlow::kHeldAbove + 2 * kMib));
+  while (root.is_held()) root.take_answers(kTaken);
+  CHECK(root.answered() - before > kRequests * making.room);
+}
+
+TEST_CASE("nor does the root where the child may speak for many", "[memory]") {
   for (const std::string& wrong : wrong_floods({128, 4}, kKinds.front(), false)) FAIL_CHECK(wrong);
 }
 

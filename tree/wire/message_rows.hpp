@@ -43,6 +43,7 @@ struct MessageRow {
   Limit limit{};
   bool is_counted = true;     // among those of which a child has only so many; else a limit of its own counts
   bool goes_to_root = false;  // every launcher on its way hands it on
+  bool is_asked_again = false;  // if no answer comes (proto::OpenInquiries), so it may be lost on its way
   constexpr MessageRow most(Limit most) const {
     MessageRow row = *this;
     row.limit = most;
@@ -56,6 +57,11 @@ struct MessageRow {
   constexpr MessageRow to_root() const {
     MessageRow row = *this;
     row.goes_to_root = true;
+    return row;
+  }
+  constexpr MessageRow asked_again() const {
+    MessageRow row = *this;
+    row.is_asked_again = true;
     return row;
   }
 };
@@ -139,8 +145,8 @@ inline constexpr Rows kAll{
     down<Moved>(),
     down<FenceDown>(),
     down<RingDown>(),
-    down<Inquired>(),
-    down<Answered>(),
+    down<Inquired>().asked_again(),
+    down<Answered>().asked_again(),
     down<WorldBegun>(),
     down<StacksWanted>(),
     down<DebugOrder>(),
@@ -184,12 +190,17 @@ inline constexpr Rows kAll{
     up<Silence>(process_once(&Silence::process)).to_root(),
     up<FenceUp>(nobody).most(kGiven).uncounted(),  // proto::FencePart judges it
     up<RingUp>(nobody).most(kRing).uncounted(),    // proto::RingPart judges it
-    up<Inquiry>(process(&Inquiry::process)).uncounted().to_root(),
-    up<InquiryReply>(process(&InquiryReply::process)).most({kMaxSaid + kMostAnswered}).uncounted().to_root(),
+    up<Inquiry>(process(&Inquiry::process)).uncounted().to_root().asked_again(),
+    up<InquiryReply>(process(&InquiryReply::process))
+        .most({kMaxSaid + kMostAnswered})
+        .uncounted()
+        .to_root()
+        .asked_again(),
     up<NameInquiry>(process(&NameInquiry::process))
         .most({kMaxSaid + kMostName + kMostPublished})
         .uncounted()
-        .to_root(),
+        .to_root()
+        .asked_again(),
     up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).to_root(),
     up<StacksUp>(nobody).most({kMaxStacks}).uncounted(),  // proto::StacksPart judges it
     up<DebugUp>(nobody).most({kMaxDebug}).uncounted(),    // proto::DebugPart judges it

@@ -56,6 +56,7 @@ public:
       : ends_(ends), socket_(io), timer_(io), heard_(heard), began_(now()), done_(std::move(done)) {}
 
   void start(const HostProbeLimits& limits) {
+    unread_ = limits.unread;
     const proto::Evidence known = look(false, false);
     const bool lives =
         known.heard == Duration{0} || (known.acknowledged && *known.acknowledged < limits.fresh);
@@ -81,7 +82,8 @@ private:
   proto::Evidence look(bool asked, bool answers) const {
     const auto socket = SockDiag{}.find(ends_, true);
     proto::Evidence evidence{heard_ + (now() - began_), {}, answers, asked};
-    if (socket && socket->unread > 0) evidence.heard = Duration{0};
+    if (socket && socket->unread > 0 && unread_ == HostProbeLimits::Unread::counts)
+      evidence.heard = Duration{0};
     if (socket && socket->info) evidence.acknowledged = acknowledged(*socket->info);
     return evidence;
   }
@@ -100,6 +102,7 @@ private:
   asio::steady_timer timer_;
   Duration heard_;
   Instant began_;
+  HostProbeLimits::Unread unread_ = HostProbeLimits::Unread::counts;
   bool could_not_ = false;
   std::function<void(proto::Evidence)> done_;
 };

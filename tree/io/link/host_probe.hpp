@@ -21,13 +21,16 @@ std::optional<TcpEnds> ssh_connection();
 std::optional<TcpEnds> ssh_connection(const std::string& words);
 
 struct HostProbeLimits {
+  /// Bytes that have come and are not read: a sign of life, but where they are not read on purpose.
+  enum class Unread : bool { counts, ignored };
   Duration within;  // of the connection
   Duration fresh;   // who acknowledged something since then is not connected to
+  Unread unread = Unread::counts;
 };
 
 /// Looks into the connection between `ends` and, unless that shows that the machine lives, makes one more to
-/// the same port. Evidence::heard is 0 if something that came has not been read, else `heard`. `done` is
-/// called once, from here or from the event loop, unless the returned handle has been dropped.
+/// the same port. Evidence::heard is 0 if something that came has not been read (and counts), else `heard`.
+/// `done` is called once, from here or from the event loop, unless the returned handle has been dropped.
 std::shared_ptr<void> probe_host(asio::io_context& io, const TcpEnds& ends, const HostProbeLimits& limits,
                                  Duration heard, std::function<void(proto::Evidence)> done);
 

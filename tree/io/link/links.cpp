@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
@@ -17,6 +18,7 @@
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/overlay/launch_failure.hpp"
+#include "tree/wire/message_rows.hpp"
 
 namespace charmtree::io {
 
@@ -34,8 +36,20 @@ Error garbage(const Error& error) {
           "is it the same charmrun as here, and does nothing else print into its stdout?"};
 }
 
+bool is_child(proto::LinkId link) {
+  return link != proto::kParentLink && link != proto::kAdopterLink;
+}
+
+/// It is requested again if it is lost on its way.
+bool is_asked_again(const wire::Message& message) {
+  return dispatch([]<class M>(const M&) { return wire::kRowOf<M>.is_asked_again; }, message);
+}
+
 /// Of one side, when the other is not read.
 constexpr std::size_t kMostRelayed = 1U << 20;
+/// Bytes that are read of a child that is held, but not looked at, so that the end of its link is noticed:
+/// more than an ssh channel or a pipe holds.
+constexpr std::size_t kMostReadAhead = 4U << 20;
 
 /// The usual limits, none longer than `limit` (++timeout).
 LoginLimits limits_within(Duration limit) {
@@ -75,6 +89,9 @@ struct Links::Port {
   std::shared_ptr<void> probe;  // of its host, under way
   bool up = false;              // LinkUp has been put out (parent: from the start)
   bool gone = false;            // nothing may be put out any more
+  bool is_held = false;         // its answers wait (LinkFlow), so what it sends is not looked at
+  std::size_t ahead = 0;        // bytes that were read since
+  bool is_paused = false;       // it is not read, for whichever reason
   std::weak_ptr<Port> other;    // where all that comes is handed on to
   bool is_relayed = false;      // to us, over ...
   std::optional<TcpEnds> carrier;
@@ -90,6 +107,7 @@ Links::Links(asio::io_context& io, Transports transports, std::function<void(pro
       sink_(std::move(sink)),
       on_drained_(std::move(on_drained)),
       remit_(std::move(remit)),
+      look_(io),
       linger_(io) {}
 
 Links::~Links() {
@@ -201,39 +219,58 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
       return send_staged(port, std::move(*answer));
     }
     if (!port->reader.greeted()) return;
-    port->up = true;
-    if (paused_) port->link->pause_reading(true);
-    port->greeting.cancel();
-    LoginResult& login = port->login_result;
-    std::string note = std::move(login.note);
-    if (!port->reader.chatter().empty()) {
-      note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} +
-              port->reader.chatter().substr(0, 200);
-      std::replace(note.begin(), note.end(), '\n', ' ');
-    }
-    if (port->staging && port->staging->sent() > 0)
-      note += fmt::format("{}charmrun was sent there, {:.1f} MB", note.empty() ? "" : "; ",
-                          static_cast<double>(port->staging->sent()) / 1e6);
-    port->staging.reset();
-    sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
+    greeted(*port);
   }
+  if (port->is_held) port->ahead += bytes.size();
+  take_messages(port);
+  if (!port->gone) read_or_pause(*port);
+}
+
+void Links::greeted(Port& port) {
+  port.up = true;
+  read_or_pause(port);
+  port.greeting.cancel();
+  LoginResult& login = port.login_result;
+  std::string note = std::move(login.note);
+  if (!port.reader.chatter().empty()) {
+    note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} +
+            port.reader.chatter().substr(0, 200);
+    std::replace(note.begin(), note.end(), '\n', ' ');
+  }
+  if (port.staging && port.staging->sent() > 0)
+    note += fmt::format("{}charmrun was sent there, {:.1f} MB", note.empty() ? "" : "; ",
+                        static_cast<double>(port.staging->sent()) / 1e6);
+  port.staging.reset();
+  sink_(proto::LinkUp{port.id, convert(login.times), std::move(login.accepted_key), std::move(note)});
+}
+
+/// Handles what has come, as long as the port is read: one read may bring thousands of requests.
+void Links::take_messages(const PortPtr& port) {
   const Overloaded learn_carrier{[&](const wire::Relayed& relayed) {
                                    port->carrier = ssh_connection(relayed.connection);
                                    return true;
                                  },
                                  [](const auto&) { return false; }};
-  while (!port->gone) {
+  while (!port->gone && !is_held(*port)) {
     auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
     if (port->is_relayed && dispatch(learn_carrier, std::as_const(**message))) continue;
+    if (is_child(port->id)) handled_ = port->id;
     sink_(proto::LinkMessage{port->id, std::move(**message)});
+    handled_.reset();
   }
 }
 
 void Links::ended(const PortPtr& port, const LinkEnd& end) {
   if (port->gone) return;
   if (!port->other.expired()) return end_relay(port);
+  // What it has said last counts, but if there is no one left to take the answers.
+  if (port->is_held && flow_.held(port->id) == proto::LinkFlow::Held::by_others) {
+    flow_.forget(port->id);
+    take_messages(port);
+    if (port->gone) return;
+  }
   proto::StreamEnd how = convert(end);
   if (port->up) return fail(port, proto::explain_lost_link(how));
   how.said = port->reader.chatter() + how.said;
@@ -253,6 +290,7 @@ void Links::drop(const PortPtr& port) {
   port->gone = true;
   port->greeting.cancel();
   ports_.erase(port->id);
+  flow_.forget(port->id);
   if (port->link) port->link->close(kLinger);
   if (port->id == proto::kParentLink && parent_ended_) asio::post(io_, std::exchange(parent_ended_, nullptr));
   // The link may be calling us: it goes when the loop comes round.
@@ -286,14 +324,85 @@ void Links::execute(const proto::Signed& action) {
 void Links::execute(const proto::Send& action) {
   const auto it = ports_.find(action.link);
   if (it == ports_.end() || !it->second->link) return;
+  Port& port = *it->second;
+  if (port.link->backlog() > proto::LinkFlow::kMostForOthers && is_asked_again(action.message)) return;
   auto frames = wire::encode_frames(action.message);
   if (!frames) return sink_(proto::SendRefused{action.link, frames.error()});
-  it->second->link->send(std::move(*frames));
+  const std::size_t size = frames->size();
+  port.link->send(std::move(*frames));
+  if (is_child(port.id)) note_sent(port, size);
 }
 
 void Links::execute(const proto::CloseLink& action) {
   const auto it = ports_.find(action.link);
   if (it != ports_.end()) drop(PortPtr{it->second});
+}
+
+// ---- children that take nothing are not read
+
+bool Links::is_held(const Port& port) const {
+  return is_child(port.id) && flow_.held(port.id) != proto::LinkFlow::Held::no;
+}
+
+/// Greetings are always read: whoever waits for one must not wait for the reader of our output.
+void Links::read_or_pause(Port& port) const {
+  if (!is_child(port.id) || !port.up) return;
+  port.is_held = is_held(port);
+  if (!port.is_held) port.ahead = 0;
+  const bool pause = paused_ || port.ahead >= kMostReadAhead;
+  if (std::exchange(port.is_paused, pause) != pause) port.link->pause_reading(pause);
+}
+
+void Links::note_sent(Port& port, std::size_t size) {
+  const bool was_full = flow_.any_full();
+  flow_.sent(port.id, size, port.link->backlog(), handled_, now());
+  if (!flow_.any_full()) return;
+  read_or_pause(port);
+  if (const auto cause = handled_ ? ports_.find(*handled_) : ports_.end(); cause != ports_.end())
+    read_or_pause(*cause->second);
+  if (!was_full) look_at_full();
+}
+
+/// Reads those again of whose answers most have gone; what had been read of theirs comes first.
+void Links::look_at_full() {
+  look_.expires_after(proto::LinkFlow::kLook);
+  look_.async_wait([this](error_code ec) {
+    if (ec) return;
+    for (const proto::LinkId link : flow_.full()) flow_.look(link, backlog(link), now());
+    std::vector<PortPtr> children;
+    for (const auto& [id, port] : ports_) {
+      if (port->is_held && !is_held(*port)) children.push_back(port);
+    }
+    for (const PortPtr& port : children) {
+      if (!port->gone) take_messages(port);
+      if (!port->gone) read_or_pause(*port);
+    }
+    if (flow_.any_full()) look_at_full();
+  });
+}
+
+/// Answers for a child whose messages are not looked at. One whose answers wait lives as long as it takes
+/// some. One that waits for another child lives as long as its host acknowledges.
+void Links::probe_held(const PortPtr& port, const proto::Probe& action) {
+  const bool by_own = flow_.held(port->id) == proto::LinkFlow::Held::by_own;
+  const Duration heard = now() - (by_own ? flow_.took(port->id) : port->heard);
+  const auto judge = [by_own](proto::Evidence evidence) {
+    const bool may_live = evidence.port_answers || !evidence.asked;
+    if (!by_own && (evidence.acknowledged || may_live))
+      evidence.heard = std::min(evidence.heard, evidence.acknowledged.value_or(Duration{0}));
+    return evidence;
+  };
+  const auto ends = port->link->ends();
+  if (action.here || !ends) {
+    const auto acknowledged = action.here ? std::optional{Duration{0}} : std::nullopt;
+    return sink_(proto::Probed{port->id, judge({heard, acknowledged, false, false})});
+  }
+  const HostProbeLimits limits{action.within, action.fresh, HostProbeLimits::Unread::ignored};
+  port->probe = probe_host(io_, *ends, limits, heard,
+                           [this, judge, weak = std::weak_ptr{port}](const proto::Evidence& evidence) {
+                             const PortPtr alive = weak.lock();
+                             if (alive && !alive->gone) sink_(proto::Probed{alive->id, judge(evidence)});
+                           });
 }
 
 // ---- adoption
@@ -372,6 +481,7 @@ void Links::execute(const proto::Probe& action) {
   const auto it = ports_.find(action.link);
   if (it == ports_.end() || !it->second->link) return;
   const PortPtr port = it->second;
+  if (is_held(*port)) return probe_held(port, action);
   const bool is_parent = action.link == proto::kParentLink;
   const Duration heard = now() - port->heard;
   if (paused_ && !is_parent) return sink_(proto::Probed{port->id, {Duration{0}}});
@@ -399,10 +509,7 @@ std::size_t Links::backlog(proto::LinkId link) const {
 
 void Links::pause_children(bool paused) {
   paused_ = paused;
-  for (auto& [id, port] : ports_) {
-    // Greetings are always read: whoever waits for one must not wait for the reader of our output.
-    if (id != proto::kParentLink && id != proto::kAdopterLink && port->up) port->link->pause_reading(paused);
-  }
+  for (auto& [id, port] : ports_) read_or_pause(*port);
 }
 
 void Links::await_parent(std::function<void()> done) {

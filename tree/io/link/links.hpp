@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // All links of one launcher: the logins that lead to children, the children's links and the one to the
 // parent. Turns bytes into messages and back, waits (bounded) for a child's greeting, and reports what
-// happens as events.
+// happens as events. Does not read children that do not take what is sent to them (proto::LinkFlow).
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tree/io/asio.hpp"
 #include "tree/io/link/link.hpp"
 #include "tree/io/link/staging.hpp"
 #include "tree/io/listener.hpp"
+#include "tree/overlay/link_flow.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/wire/greeting.hpp"
 
@@ -72,6 +74,13 @@ private:
   using PortPtr = std::shared_ptr<Port>;
   void logged_in(const PortPtr& port, LoginResult result);
   void received(const PortPtr& port, std::string_view bytes);
+  void greeted(Port& port);
+  void take_messages(const PortPtr& port);
+  bool is_held(const Port& port) const;
+  void read_or_pause(Port& port) const;
+  void note_sent(Port& port, std::size_t size);
+  void look_at_full();
+  void probe_held(const PortPtr& port, const proto::Probe& action);
   void await_greeting(const PortPtr& port);
   std::string stage(Port& port, const proto::Login& action);
   void send_staged(const PortPtr& port, std::string bytes);
@@ -94,6 +103,9 @@ private:
   std::shared_ptr<OwnFile> own_file_;
   std::unique_ptr<Listener> adopters_;
   bool paused_ = false;
+  proto::LinkFlow flow_;
+  std::optional<proto::LinkId> handled_;  // the child whose message is being handled
+  asio::steady_timer look_;               // at full links
   asio::steady_timer linger_;
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
 };
