@@ -65,7 +65,9 @@ std::string remedy(const Error& error, const Profile& profile) {
                                                         : "if it was set up anew: ssh-keygen -R HOST";
     case Errc::no_usable_key:
     case Errc::not_authorised:
-      return "ssh-copy-id HOST (no key yet: ssh-keygen -t ed25519)";
+      return error.fix.find("ssh-copy-id") == std::string::npos
+                 ? error.fix
+                 : "ssh-copy-id HOST (no key yet: ssh-keygen -t ed25519)";
     case Errc::no_launcher:
     case Errc::wrong_version:
       return copy;

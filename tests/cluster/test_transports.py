@@ -147,6 +147,44 @@ def test_a_host_block_and_two_kinds_of_host_keys(fresh_cluster: Factory, charmru
     assert_good(done, names(hosts, [1, 2, 3, 4]))
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "RemoteCommand sleep 1",
+        "StdinNull yes",
+        "SessionType none",
+        "ForkAfterAuthentication yes",
+        "ExitOnForwardFailure yes\n LocalForward 22 localhost:22",  # a port that only root may have
+        "PermitLocalCommand yes\n LocalCommand echo chatter",
+    ],
+    ids=lambda setting: setting.split()[0],
+)
+def test_settings_for_other_uses_of_a_host_do_not_stop_the_ssh_command(cluster: Factory, charmrun: Path, setting: str) -> None:
+    hosts = cluster(3)
+    hosts.ssh_config(f"Host h0?\n {setting}\n")
+    done = run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist([1, 2]), "++remote-shell", "ssh", "hostname")
+    assert_good(done, names(hosts, [1, 2]))
+
+
+def test_an_open_connection_of_the_ssh_command_serves_where_no_key_is_taken(fresh_cluster: Factory, charmrun: Path) -> None:
+    """A ControlMaster that was opened by whatever the server takes; without it one line says what that is."""
+    hosts = fresh_cluster(2)
+    master = ["ssh", "-o", "ControlPath=~/.ssh/master", "h01"]
+    hosts.run(0, [*master[:-1], "-o", "ControlMaster=yes", "-o", "ControlPersist=120", "h01", "true"], check=True)
+    hosts.sshd(1, {"PubkeyAuthentication": "no", "PasswordAuthentication": "yes", "KbdInteractiveAuthentication": "no"})
+    hosts.ssh_config("Host h01\n ControlPath ~/.ssh/master\n")
+    job = ["+p1", "++nodelist", hosts.nodelist([1]), "hostname"]
+    try:
+        done = run(hosts, charmrun, *job)
+    finally:
+        hosts.run(0, ["ssh", "-o", "ControlPath=~/.ssh/master", "-O", "exit", "h01"])
+    assert_good(done, ["h01"], said="charmrun: h01: the server takes only: password; using the ssh command for such hosts\n")
+    line = error_line(run(hosts, charmrun, *job))
+    assert line.startswith("h01: authenticate: the server takes only: password; ask its administrator to allow keys"), line
+    doctor = run(hosts, charmrun, "++doctor", "++nodelist", hosts.nodelist([1]))
+    assert "ask its administrator to allow keys" in doctor.stdout and "ssh-copy-id" not in doctor.stdout, doctor.stdout
+
+
 def test_a_port_that_the_nodelist_names(fresh_cluster: Factory, charmrun: Path) -> None:
     hosts = fresh_cluster(3)
     hosts.sshd(1, {"Port": 2222})

@@ -81,6 +81,12 @@ Environment forwardable(const Environment& environment) {
   });
 }
 
+Environment without_loader_variables(const Environment& environment) {
+  return without(environment, [](const std::string& entry) {
+    return std::find(kLoaderNames.begin(), kLoaderNames.end(), name_of(entry)) != kLoaderNames.end();
+  });
+}
+
 void overlay(Environment& base, const Environment& later) {
   std::map<std::string, std::size_t, std::less<>> index;
   for (std::size_t i = 0; i < base.size(); ++i) index.emplace(name_of(base[i]), i);

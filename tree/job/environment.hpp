@@ -4,6 +4,7 @@
 // nodelist < ++env < ours).
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ Environment launcher_variables(const Environment& environment);
 
 /// Without what belongs to the host or the login session where it was set (HOME, SSH_*, ...).
 Environment forwardable(const Environment& environment);
+
+/// The variables by which the user's libraries get into every program.
+inline constexpr std::array<std::string_view, 3> kLoaderNames = {"LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT"};
+/// Returns what remains without them, for programs that we start for ourselves (ssh, srun, bash).
+Environment without_loader_variables(const Environment& environment);
 
 /// Sets each variable of `later` in `base`, replacing what is there.
 void overlay(Environment& base, const Environment& later);

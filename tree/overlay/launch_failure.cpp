@@ -64,7 +64,26 @@ std::string ended(const StreamEnd& end) {
   return end.what.empty() ? "connection closed" : end.what;
 }
 
+/// Returns what stands in "Permission denied (publickey,password).", or nothing.
+std::string refused_methods(const std::string& said) {
+  constexpr std::string_view kDenied = "Permission denied (";
+  const std::size_t at = said.rfind(kDenied);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kDenied.size(), end = said.find(')', begin);
+  return end == std::string::npos ? std::string{} : said.substr(begin, end - begin);
+}
+
 }  // namespace
+
+bool takes_keys(std::string_view methods) {
+  const auto has = [methods](std::string_view one) { return methods.find(one) != std::string_view::npos; };
+  return has("publickey") || has("gssapi") || has("hostbased");
+}
+
+Error takes_no_key(Errc code, std::string_view methods) {
+  return {code, Phase::authenticate, fmt::format("the server takes only: {}", methods),
+          "ask its administrator to allow keys, or open a connection that ssh shares (ControlMaster)"};
+}
 
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher) {
   const std::string copy{kInstallLauncher};
@@ -79,6 +98,8 @@ Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& la
     return {Errc::library_missing, Phase::exec, last_line(end.said), copy};
   }
   if (via == Via::command && end.exit_status == 255) {
+    if (const std::string methods = refused_methods(end.said); !methods.empty() && !takes_keys(methods))
+      return takes_no_key(Errc::not_authorised, methods);
     for (const Pattern& p : kSshSays) {
       if (says(end, p.words)) return {p.code, p.phase, std::string{p.what}, std::string{p.fix}};
     }

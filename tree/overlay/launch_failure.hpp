@@ -26,6 +26,11 @@ inline constexpr std::string_view kStageSays = "charmtree cannot stage: ";
 /// What to do about a launcher that is not there.
 inline constexpr std::string_view kInstallLauncher = "install charmrun there or name it with ++launcher PATH";
 
+/// Returns true if a key is among the ways to authenticate that a server offers.
+bool takes_keys(std::string_view methods);
+/// Returns the error of a server that offers these ways and no key.
+Error takes_no_key(Errc code, std::string_view methods);
+
 /// Before the greeting.
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher);
 /// Of a launcher that was up.

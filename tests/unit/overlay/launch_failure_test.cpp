@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/overlay/launch_failure.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 namespace charmtree::launch_failure_test {
@@ -84,6 +86,17 @@ TEST_CASE("why no launcher came up, from what was said", "[launch_failure]") {
     CHECK((!error.fix.empty() || each.via == Via::local));
     CHECK(error.what.find('\n') == std::string::npos);
   }
+}
+
+TEST_CASE("a server that takes no key says what it takes", "[launch_failure]") {
+  const auto said = [](const char* methods) {
+    return explain_failed_launch({255, "", fmt::format("me@n1: Permission denied ({}).\n", methods), ""},
+                                 Via::command, "x");
+  };
+  CHECK(said("password,keyboard-interactive").what == "the server takes only: password,keyboard-interactive");
+  CHECK(said("password").fix.find("ControlMaster") != std::string::npos);
+  CHECK(said("password").code == Errc::not_authorised);
+  CHECK(said("publickey,password").what == "no key or method was accepted");
 }
 
 TEST_CASE("what is not understood is shown: the last line, bounded and printable", "[launch_failure]") {

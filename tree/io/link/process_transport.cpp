@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/job/environment.hpp"
 
 namespace charmtree::io {
 
@@ -24,6 +26,13 @@ namespace {
 
 /// When ssh gives a silent host up. It is sshd that must answer, not the kernel: a loaded host gets 15 s.
 constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
+
+/// Settings that override those of the ssh configuration which would stop or spoil a link: forwards whose
+/// port is taken, other commands, no stdin, a local program that writes to our stdout. With the first one an
+/// older ssh skips the names that it does not know.
+constexpr std::array kPlainSession = {
+    "IgnoreUnknown=*", "ClearAllForwardings=yes",    "RemoteCommand=none",   "SessionType=default",
+    "StdinNull=no",    "ForkAfterAuthentication=no", "PermitLocalCommand=no"};
 
 constexpr Duration kStartersPatience = 2s;
 
@@ -38,7 +47,7 @@ LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest 
         Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
     return result;
   }
-  request.environment = own_environment();
+  if (request.environment.empty()) request.environment = own_environment();
   request.input = in->read_end.get();
   request.output = out->write_end.get();
   request.error = err->write_end.get();
@@ -63,6 +72,10 @@ void answer(asio::io_context& io, LoginResult result, std::function<void(LoginRe
 
 }  // namespace
 
+bool CommandTransport::is_ssh(const std::string& program) {
+  return program.substr(program.rfind('/') + 1) == "ssh";  // npos + 1 is 0
+}
+
 bool CommandTransport::is_starter(const Profile& profile) {
   return std::find(profile.shell.begin(), profile.shell.end(), kHostWord) != profile.shell.end();
 }
@@ -72,14 +85,14 @@ std::vector<std::string> CommandTransport::words(const Host& host, const Profile
   std::vector<std::string> words = profile.shell;
   const bool is_ours = words.empty();
   if (is_ours) words = {"ssh"};
-  const std::size_t slash = words[0].rfind('/');
-  if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
+  if (is_ssh(words[0])) {
     const std::string timeout =
         fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
     for (const char* word :
          {"-x", "-T", "-o", "BatchMode=yes", "-o", kAliveInterval, "-o", kAliveCount, "-o"})
       words.emplace_back(word);
     words.push_back(timeout);
+    for (const char* setting : kPlainSession) words.insert(words.end(), {"-o", setting});
     if (profile.host_keys == HostKeyPolicy::accept_new)
       words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
   }
@@ -101,6 +114,8 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   SpawnRequest request;
   request.arguments = words(host, profile, command, limits);
   request.program = request.arguments[0];
+  if (is_ssh(request.program) || is_starter(profile))
+    request.environment = proto::without_loader_variables(own_environment());
   // A starter of a resource manager that is killed kills what it has started; at the end of its stdin all end
   // well.
   request.dies_with_parent = !is_starter(profile);

@@ -30,6 +30,8 @@ public:
                 const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
 
+  /// Returns true if a program of this name is called as OpenSSH's ssh.
+  static bool is_ssh(const std::string& program);
   /// A word of the command is the place of the host: it starts what a resource manager owns.
   static bool is_starter(const Profile& profile);
   /// The words that login() runs; for messages and tests.

@@ -16,6 +16,7 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/job/environment.hpp"
 
 namespace charmtree::io {
 
@@ -44,7 +45,9 @@ Child start(std::size_t index, const std::vector<std::string>& command) {
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 2);
   const std::vector<char*> argv = pointers(command);
-  const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), environ);
+  const std::vector<std::string> environment = proto::without_loader_variables(own_environment());
+  const std::vector<char*> variables = pointers(environment);
+  const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) child.fd = pipe->read_end.release();
   return child;

@@ -25,6 +25,7 @@
 #include "tree/io/ssh/ssh_link.hpp"
 #include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/overlay/host_key.hpp"
+#include "tree/overlay/launch_failure.hpp"
 
 namespace charmtree::io {
 
@@ -440,10 +441,8 @@ Error SshLogin::refused(std::size_t tried, std::string_view methods) {
   static constexpr int kProtocolError = 2, kNoMoreMethods = 14;  // sshd: too many failures; RFC 4253 §11.1
   const int reason = session_->farewell_reason();
   if (session_->connection_ended() && reason != kProtocolError && reason != kNoMoreMethods) return lost();
-  if (!contains(methods, "publickey") && !contains(methods, "gssapi") && !contains(methods, "hostbased")) {
-    return Error(Errc::not_authorised, phase_, fmt::format("the server takes only: {}", methods),
-                 "ask its administrator to allow keys");
-  }
+  // The ssh command may have a connection there that is open already (ControlMaster).
+  if (!proto::takes_keys(methods)) return proto::takes_no_key(Errc::no_usable_key, methods);
   const std::string complaint = keys_->complaint(order_.profile);
   std::string what = tried == 0 ? "no usable private key"
                                 : fmt::format("the server refused {}", tried == 1 ? "the key" : "all keys");
