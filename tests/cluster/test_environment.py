@@ -113,6 +113,74 @@ def test_who_has_the_last_word(cluster: Factory, charmrun: Path) -> None:
     assert b"MINE" not in seen["h02.2"]
 
 
+_LEAVES = "~/.charmrunrc ended its shell before the environment could be read; does it call exit or exec? leave that out"
+_SETUP_LEAVES = _LEAVES.replace("~/.charmrunrc", "the setup command")
+_SYNTAX = "syntax error near unexpected token `then'; run it there by hand"
+
+
+@pytest.mark.parametrize(
+    ("rc", "setup", "says"),
+    [
+        ("export A=1; exit 0", "", _LEAVES),
+        ("export A=1; exec sh", "", _LEAVES),
+        ("export A=1; exec env -0", "", _LEAVES),
+        ("export A=1\nif then", "", f"~/.charmrunrc failed with status 2: /home/ctuser/.charmrunrc: line 2: {_SYNTAX}"),
+        ("export A=1", "exit 0", _SETUP_LEAVES),
+        ("export A=1", "if then", f"the setup command failed with status 2: bash: -c: line 9: {_SYNTAX}"),
+    ],
+)  # fmt: skip
+def test_a_start_up_file_that_leaves_or_cannot_be_read_is_a_failure(
+    cluster: Factory, charmrun: Path, rc: str, setup: str, says: str
+) -> None:
+    """With a status of 0 there must be a whole environment, or none of the job runs."""
+    hosts = cluster(3)
+    hosts.put(1, ".charmrunrc", rc + "\n")
+    quoted = f' setup "{setup}"' if setup else ""
+    nodelist = hosts.put(0, "/home/shared/leaves", f"host h01{quoted}\n")
+    line = error_line(run(hosts, charmrun, "+p1", "++nodelist", nodelist, "sh", "-c", "echo A=$A"))
+    assert line == f"h01: spawn: {says}"
+
+
+def test_start_up_files_may_print_and_need_not_end_well(cluster: Factory, charmrun: Path) -> None:
+    """A file that BASH_ENV names prints before all else; the status of ~/.charmrunrc is that of its last command."""
+    hosts = cluster(3)
+    chatty = hosts.put(0, "/home/shared/chatty", "echo loaded; echo LOADED=1; export FROM_BASH_ENV=yes; exec 3>/dev/null\n")
+    hosts.put(1, ".charmrunrc", "echo chatter\nexport FROM_RC=yes\n[ -e /nothing ] && return\nfalse\n")
+    words = ["+p1", "++nodelist", hosts.nodelist(["h01"])]
+    seen = environments(hosts, charmrun, *words, env={"BASH_ENV": chatty})["h01.0"]
+    assert (seen[b"FROM_BASH_ENV"], seen[b"FROM_RC"]) == (b"yes", b"yes")
+    assert not {b"LOADED", b"loaded\nLOADED", b"CHARMTREE_SETUP"} & set(seen)
+    quits = hosts.put(0, "/home/shared/quits", "exit 0\n")
+    line = error_line(run(hosts, charmrun, *words, "true", env={"BASH_ENV": quits}))
+    assert line == f"h01: spawn: {_LEAVES.replace('~/.charmrunrc', 'the file that BASH_ENV names')}"
+
+
+_SPY = """#include <stdio.h>
+__attribute__((constructor)) static void loaded(void) {
+  char name[64] = "";
+  FILE *comm = fopen("/proc/self/comm", "r"), *log = fopen("/home/shared/spied", "a");
+  if (comm && fgets(name, sizeof name, comm) && log) fputs(name, log);
+  if (log) fclose(log);
+  if (comm) fclose(comm);
+}
+"""
+
+
+def test_the_users_libraries_stay_out_of_what_charmrun_starts_for_itself(cluster: Factory, charmrun: Path) -> None:
+    """ssh and bash do without LD_PRELOAD, which the program gets, with what the setup command adds to it."""
+    hosts = cluster(3)
+    source, library = hosts.put(0, "/home/shared/spy.c", _SPY), "/home/shared/spy.so"
+    hosts.run(0, ["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    spied = hosts.path(0, hosts.put(0, "/home/shared/spied", "", mode=0o666))
+    setup = "export LD_LIBRARY_PATH=/added:$LD_LIBRARY_PATH"
+    nodelist = hosts.put(0, "/home/shared/spy-list", f"host h01 setup {setup}\n")
+    env = {"LD_PRELOAD": library, "LD_LIBRARY_PATH": "/nowhere"}
+    words = ["+p1", "++nodelist", nodelist, "++remote-shell", "ssh", "sh", "-c", "echo $LD_PRELOAD $LD_LIBRARY_PATH"]
+    assert_good(run(hosts, charmrun, *words, env=env), [f"{library} /added:/nowhere"])
+    seen = set(spied.read_text().split())
+    assert "sh" in seen and not seen & {"ssh", "bash", "env"}, seen
+
+
 _LIKE = {  # rank, size, rank on the host, and those there or the host's number
     "none": [],
     "openmpi": ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ~/.charmrunrc and the setup command are shell text that may set variables, so one bash runs both and prints
-// the environment that results. Its own stdout is the pipe for that; what the text prints goes to stderr.
+// ~/.charmrunrc and the setup command are shell text that may set variables, so one bash runs both and writes
+// the environment that results to a pipe of its own (setup_shell.hpp). What the text prints goes to stderr.
 #include "tree/io/host/host_setup.hpp"
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "tree/base/exit_status.hpp"
 #include "tree/io/spawn.hpp"
@@ -27,21 +28,22 @@ namespace {
 
 constexpr std::size_t kComplaint = 400;
 
-proto::Environment split_at_nul(const std::string& text) {
-  proto::Environment all;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\0', at), text.size());
-    if (text.find('=', at) < end) all.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return all;
-}
+/// The pipe of the environment has a number that start-up files do not use for themselves.
+constexpr int kLeastDescriptor = 20;
 
 std::string rc_file() {
   const char* home = std::getenv("HOME");
   if (home == nullptr) return {};
   std::string path = std::string{home} + "/.charmrunrc";
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string{};
+}
+
+/// Returns the last line; of a syntax error the line before it, since bash repeats the text after that.
+std::string decisive_line(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const std::size_t error = text.rfind("syntax error");
+  const std::size_t begin = text.rfind('\n', error) + 1;  // npos + 1 is 0
+  return std::string{text.substr(begin, text.find('\n', begin) - begin)};
 }
 
 /// Of a session's own environment what belongs to its login; all else comes with each run.
@@ -86,20 +88,19 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   for (const Pipe* pipe : {&*out, &*err}) set_non_blocking(pipe->read_end.get());
   output_.assign(out->read_end.release());
   error_.assign(err->read_end.release());
+  if (const int high = ::fcntl(out->write_end.get(), F_DUPFD_CLOEXEC, kLeastDescriptor); high >= 0)
+    out->write_end.reset(high);
 
-  std::string script = "exec 3>&1 1>&2\n";
-  if (remote && !rc_file().empty()) script += ". ~/.charmrunrc 3>&-\n";
-  if (!profile.setup.empty())
-    script += "{ :\n" + profile.setup + "\n} 3>&-\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
-  script += "exec env -0 >&3";
+  const int channel = out->write_end.get();
   SpawnRequest request;
   request.program = "bash";
   // Below sshd it would read ~/.bashrc again, as the login has done, over what was forwarded.
-  request.arguments = {"bash", "--norc", "-c", script};
-  request.environment = environment_;
+  request.arguments = {"bash", "--norc", "-c",
+                       setup_script(remote && !rc_file().empty(), profile.setup, channel)};
+  request.environment = setup_environment(environment_);
   request.directory = profile.directory;
-  request.output = out->write_end.get();
-  request.error = err->write_end.get();
+  request.output = request.error = err->write_end.get();
+  request.inherited = channel;
   auto pid = spawn(request);
   if (!pid) return finish(pid.error());
   shell_ = *pid;
@@ -110,8 +111,7 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   timer_.async_wait([this](error_code ec) {
     if (ec || !done_) return;
     cancel_shell();
-    finish(Error{Errc::spawn_failed, Phase::spawn, "~/.charmrunrc or the setup command did not end in time",
-                 "see ++timeout"});
+    finish(Error{Errc::spawn_failed, Phase::spawn, text_.part() + " did not end in time", "see ++timeout"});
   });
 }
 
@@ -126,7 +126,7 @@ bool HostSetup::take_output() {
   std::array<char, 16384> buffer;
   ssize_t got = 0;
   while ((got = ::read(output_.native_handle(), buffer.data(), buffer.size())) > 0) {
-    if (text_.size() < kMaxEnvironment) text_.append(buffer.data(), static_cast<std::size_t>(got));
+    text_.append({buffer.data(), static_cast<std::size_t>(got)});
   }
   return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
@@ -157,16 +157,15 @@ void HostSetup::shell_ended(ChildStatus status) {
 
 void HostSetup::shell_result() {
   if (status_.code == 0 && status_.signal == 0) {
-    proto::Environment result = proto::without_launcher_variables(split_at_nul(text_));
-    return finish(std::move(result));
+    const auto environment = text_.environment();
+    if (!environment) return finish(text_.no_environment());
+    return finish(proto::without_launcher_variables(*environment));
   }
-  while (!complaint_.empty() && complaint_.back() == '\n') complaint_.pop_back();
-  const std::size_t newline = complaint_.rfind('\n');
+  const std::string line = decisive_line(complaint_);
   finish(Error{Errc::spawn_failed, Phase::spawn,
-               fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
+               fmt::format("{} failed with status {}{}{}", text_.part(),
                            status_.signal != 0 ? status_of_signal(status_.signal) : status_.code,
-                           complaint_.empty() ? "" : ": ",
-                           complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
+                           line.empty() ? "" : ": ", line),
                "run it there by hand"});
 }
 

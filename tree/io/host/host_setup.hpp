@@ -11,15 +11,13 @@
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
+#include "tree/io/host/setup_shell.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::io {
 
 class HostSetup {
 public:
-  /// What ~/.charmrunrc and the setup command may print in all; the rest is cut off.
-  static constexpr std::size_t kMaxEnvironment = 4U << 20;
-
   HostSetup(asio::io_context& io, ChildWatch& watch) : watch_(watch), output_(io), error_(io), timer_(io) {}
 
   /// Calls `done` once, from the event loop (or at once if there is nothing to wait for), with the
@@ -45,7 +43,8 @@ private:
   asio::posix::stream_descriptor output_, error_;
   asio::steady_timer timer_;
   pid_t shell_ = 0;
-  std::string text_, complaint_;
+  SetupText text_;
+  std::string complaint_;
   std::vector<std::string> environment_;
   std::vector<std::string> last_;  // wins over what shells have made of it
   ChildStatus status_;
