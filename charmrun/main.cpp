@@ -491,6 +491,7 @@ int run(const std::vector<std::string>& arguments) {
   if (!line) return complain(line.error()), kLauncherFailed;
   const Options& options = line->options;
   if (options.help || options.version) return std::fputs(line->text.c_str(), stdout), 0;
+  for (const std::string& remark : line->remarks) print_line(options, proto::Tone::info, remark);
   switch (options.mode) {
     case Mode::plan:
       return show_plan(options, arguments[0]);

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytesOfPrograms = 64U << 20;
 
 OptionEnvironment option_environment(bool is_mpiexec = false) {
   const auto text = [](const char* name) { return io::own_variable(name).value_or(""); };
-  return {text(is_mpiexec ? "HYDRA_HOST_FILE" : "NODELIST"),
+  return {is_mpiexec ? std::string{} : text("NODELIST"),
           text("CONV_RSH"),
           text("HOME"),
           text("CHARMRUN_IP"),
@@ -51,7 +51,7 @@ Result<Options> options_of(mpiexec::Line line, const std::string& name) {
 }
 
 Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
-  auto line = mpiexec::read_line(argv, io::own_variable, read_programs);
+  auto line = mpiexec::read_line(argv, io::own_environment(), read_programs);
   if (!line) return line.error();
   if (line->help || line->version) {
     Options options;
@@ -59,12 +59,13 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
     options.version = line->version;
     return CommandLine{std::move(options), line->help ? mpiexec::help_text() : mpiexec::version_text()};
   }
+  std::vector<std::string> remarks = std::move(line->remarks);
   auto options = options_of(std::move(*line), argv[0]);
   if (!options) return options.error();
   if (options->time.keep_alive)
     return bad_input("mpiexec has no ++keep-alive",
                      "start the job by charmrun: ++attach reads its options again");
-  return CommandLine{std::move(*options)};
+  return CommandLine{std::move(*options), {}, std::move(remarks)};
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace charmtree {
 
 struct CommandLine {
   Options options;
-  std::string text = {};  // what ++help or ++version shows under this name
+  std::string text = {};                  // what ++help or ++version shows under this name
+  std::vector<std::string> remarks = {};  // one line each, shown unless ++quiet
 };
 
 /// Errors are bad_input, and name the word, or the line of a file.

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <utility>
 
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
+#include "charmrun/mpiexec/app_file.hpp"
+#include "charmrun/mpiexec/settings.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
 
@@ -62,6 +63,7 @@ constexpr std::array kWords = {
     Word{"genvnone", Deed::ours, "++no-forward-env", "", "no variables go along to other hosts"},
     Word{"genvlist", Deed::variables_of, "", "NAME,...", "only these do, and what a login there has"},
     Word{"wdir wd", Deed::directory, "", "FOLDER", "where all programs run [here]"},
+    Word{"iface", Deed::ours_valued, "++iface", "NAME", "the network interface of the processes"},
     Word{"bind-to", Deed::bind, "", "UNIT", "core, socket, numa or none"},
     Word{"map-by", Deed::map, "", "HOW", "slot, or ppr:N:node"},
     Word{"report-bindings", Deed::ours, "++report-bindings", "", "say what each process is bound to"},
@@ -83,10 +85,10 @@ constexpr std::array kWords = {
     Word{"V version info", Deed::ours, "++version", "", "show the version and stop"},
     Word{"h help", Deed::help, "", "", "show this and stop"},
     Word{"oversubscribe allow-run-as-root q quiet", Deed::unused, "", "", "taken and ignored"},
-    Word{"use-hwthread-cpus print-all-exitcodes genvall envall display-map", Deed::unused, "", "", ""},
+    Word{"use-hwthread-cpus print-all-exitcodes genvall envall", Deed::unused, "", "", ""},
+    Word{"display-map", Deed::unused, "charmrun ++plan shows where processes would run", "", ""},
     Word{"usize", Deed::unused_valued, "", "N", ""},
     Word{"envnone envlist", Deed::refused, "-genvnone and -genvlist are for all programs", "", ""},
-    Word{"iface", Deed::refused, "++useip ADDRESS says under which address this machine is reached", "", ""},
     Word{"rmk", Deed::ours_valued, "++rm", "NAME", "whose allocation: slurm, pbs, lsf, sge, oar or none"},
     Word{"nolocal", Deed::refused, "-exclude HOST leaves this one out", "", ""},
     Word{"prefix", Deed::refused, "set LD_LIBRARY_PATH by -x", "", ""},
@@ -95,8 +97,9 @@ constexpr std::array kWords = {
 
 class Reader {
 public:
-  Reader(std::span<const std::string> words, const Lookup& variable, const ReadFile& read_file)
-      : words_(words), variable_(variable), read_file_(read_file) {}
+  Reader(std::span<const std::string> words, const std::vector<std::string>& environment,
+         const ReadFile& read_file)
+      : words_(words), environment_(environment), read_file_(read_file) {}
 
   Result<Line> read();
 
@@ -117,20 +120,27 @@ private:
   Result<void> take_launcher(std::string_view word);
   Result<void> take_list(std::string_view word);
   Result<void> take_programs(std::string_view word);
+  Result<void> take_setting(const Setting& row, const std::string& name, const std::string& value);
+  Result<void> take_parameter(std::string_view word);
+  void take_environment();
+  std::string merge(const Reader& setting);
+  std::string meaning() const;
+  void name_shell();
   void add(std::initializer_list<std::string_view> words) {
     for (const std::string_view each : words) line_.options.emplace_back(each);
   }
   Result<void> check() const;
 
   std::span<const std::string> words_;
-  const Lookup& variable_;
+  const std::vector<std::string>& environment_;
   const ReadFile& read_file_;
   std::vector<std::string> in_file_;  // the words of -configfile
   std::size_t at_ = 0;
   std::optional<std::string> attached_;  // the value in `-opt=VALUE`
   Line line_;
   std::string directory_;
-  bool is_over_ = false;  // no ':' behind this program
+  std::string agent_, agent_words_;  // the command instead of ssh, and further words of it
+  bool is_over_ = false;             // no ':' behind this program
   bool cleans_up_ = true;
 };
 
@@ -248,22 +258,9 @@ Result<void> Reader::take_programs(std::string_view word) {
                      "the programs are those in the file; options for all stand in front");
   const auto text = read_file_(*file);
   if (!text) return text.error();
-  std::istringstream lines{*text};
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.ends_with('\r')) line.pop_back();
-    const std::size_t begin = line.find_first_not_of(" \t");
-    if (begin == std::string::npos || line[begin] == '#') continue;
-    const auto words = split_command(line);
-    if (!words)
-      return bad_input(
-          fmt::format("{}, line {}: a quote is not closed, or too many words", quotable(*file), number));
-    if (!in_file_.empty()) in_file_.emplace_back(":");
-    in_file_.insert(in_file_.end(), words->begin(), words->end());
-  }
-  if (in_file_.empty())
-    return bad_input(fmt::format("{} has no programs", quotable(*file)), "a line for each: -n 4 ./app");
+  auto words = words_of_programs(*text, *file);
+  if (!words) return words.error();
+  in_file_ = std::move(*words);
   words_ = in_file_;
   at_ = 0;
   return {};
@@ -300,24 +297,142 @@ Result<void> Reader::take_text(const Word& row, std::string_view word) {
 /// NAME alone: as it is here; what launchers set for their processes is not handed on.
 void Reader::export_variable(const std::string& entry) {
   if (entry.find('=') != std::string::npos) return add({"++env", entry});
-  const auto value = variable_(entry);
-  if (value && proto::why_not_settable(entry + "=").empty()) add({"++env", entry + "=" + *value});
+  const auto found = std::find_if(environment_.begin(), environment_.end(), [&](std::string_view each) {
+    return each.substr(0, each.find('=')) == entry;
+  });
+  if (found != environment_.end() && proto::why_not_settable(*found).empty()) add({"++env", *found});
 }
 
 /// A variable of all programs, or of this one.
 Result<void> Reader::take_variable(const Word& row, std::string_view word) {
   auto variable = next_variable(word);
   if (!variable) return variable.error();
-  if (row.deed != Deed::mca) {
-    if (const auto wanted = proto::why_not_settable(*variable); !wanted.empty())
-      return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*variable)),
-                       fmt::format("it takes {}", wanted));
-  }
+  if (const auto wanted = proto::why_not_settable(*variable); !wanted.empty())
+    return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*variable)),
+                     fmt::format("it takes {}", wanted));
   if (row.deed == Deed::own_variable)
     line_.programs.back().variables.all.push_back(std::move(*variable));
   else
-    add({"++env", (row.deed == Deed::mca ? "OMPI_MCA_" : "") + *variable});
+    add({"++env", *variable});
   return {};
+}
+
+/// Takes --mca KEY VALUE: a setting of the launcher's, or a variable that the library reads.
+Result<void> Reader::take_parameter(std::string_view word) {
+  const auto parameter = next_variable(word);
+  if (!parameter) return parameter.error();
+  const auto equals = parameter->find('=');
+  const std::string key = parameter->substr(0, equals), value = parameter->substr(equals + 1);
+  const Setting* row = find_key(key);
+  if (row == nullptr) return add({"++env", "OMPI_MCA_" + *parameter}), Result<void>{};
+  return is_as_without(*row, value) ? Result<void>{}
+                                    : take_setting(*row, fmt::format("{} {}", word, key), value);
+}
+
+/// Takes a setting. `name` is for messages.
+Result<void> Reader::take_setting(const Setting& row, const std::string& name, const std::string& value) {
+  using Means = Setting::Deed;
+  const auto say_by = [&](std::string_view said) {
+    return take(*std::find_if(kWords.begin(), kWords.end(),
+                              [said](const Word& each) { return has_word(each.names, said); }),
+                name);
+  };
+  switch (row.deed) {
+    case Means::word:
+      if (row.text.starts_with("++")) return add({row.text, value}), Result<void>{};
+      attached_ = value;
+      return say_by(row.text);
+    case Means::flag:
+      return says_yes(value, false) ? say_by(row.text) : Result<void>{};
+    case Means::unflag:
+      return says_yes(value, true) ? Result<void>{} : say_by(row.text);
+    case Means::agent:  // Open MPI takes the first of several that is there
+      agent_ = value.substr(0, value.find(" :"));
+      return {};
+    case Means::arguments:
+      agent_words_ += " " + value;
+      return {};
+    case Means::exported:
+      for (const std::string& each : split_list(value, ';')) export_variable(each);
+      return {};
+    case Means::harmless:
+      return {};
+    case Means::unused:
+      line_.remarks.push_back(
+          fmt::format("{} has no effect here{}{}", name, row.text.empty() ? "" : ": ", row.text));
+      return {};
+  }
+  return {};
+}
+
+/// Returns what has been read, in charmrun's words; empty: nothing.
+std::string Reader::meaning() const {
+  if (!agent_.empty() || !agent_words_.empty())
+    return fmt::format("++remote-shell {}{}", agent_.empty() ? "ssh" : agent_, agent_words_);
+  return fmt::format("{}", fmt::join(line_.options, " "));
+}
+
+/// Takes over what one setting means. Returns why not, or nothing.
+std::string Reader::merge(const Reader& setting) {
+  const auto has = [this](std::string_view option) {
+    return std::find(line_.options.begin(), line_.options.end(), option) != line_.options.end();
+  };
+  const std::vector<std::string>& options = setting.line_.options;
+  if (!options.empty() && options[0] != "++env") {
+    if (has(options[0])) return fmt::format("{} is given", options[0]);
+    if (options[0] == "++nodelist" && has("++host")) return "the command line names the hosts";
+  }
+  if (!setting.agent_.empty() && (!agent_.empty() || has("++remote-shell")))
+    return "another command is given";
+  line_.options.insert(line_.options.end(), options.begin(), options.end());
+  if (!setting.agent_.empty()) agent_ = setting.agent_;
+  agent_words_ += setting.agent_words_;
+  cleans_up_ = cleans_up_ && setting.cleans_up_;
+  return {};
+}
+
+/// Takes the settings of the environment. A bad value stops no job, since a site may have set it. One line
+/// names the settings that were taken, another one those without effect.
+void Reader::take_environment() {
+  const auto is_set = [this](std::string_view name) { return !proto::value_of(environment_, name).empty(); };
+  std::string taken, unused;
+  bool has_other_launcher = false;  // its words are not ssh's
+  for (const FoundSetting& each : found_settings(environment_)) {
+    const bool is_launcher = each.row->text == "launcher";
+    if (is_launcher && each.value == "slurm" && is_set("SLURM_JOB_ID")) has_other_launcher = true;
+    if (is_launcher && has_other_launcher) continue;
+    if (each.row->text == "f" && is_set("K_MPI_JOB_ROLE")) continue;  // the allocation names them
+    Reader one{{}, environment_, read_file_};
+    one.line_.programs.emplace_back();
+    std::string why;
+    if (auto good = one.take_setting(*each.row, each.name, each.value); !good)
+      why = fmt::format("{}; {}", good.error().what, good.error().fix);
+    else if (each.row->deed == Setting::Deed::arguments && has_other_launcher)
+      why = "they are for another launcher";
+    else if (one.line_.remarks.empty())
+      why = merge(one);
+    else
+      why = each.row->text;
+    if (is_launcher && !why.empty()) has_other_launcher = true;
+    const bool is_taken = why.empty() && one.line_.remarks.empty();
+    if (is_taken) why = one.meaning();
+    if (is_taken && why.empty()) continue;
+    std::string& text = is_taken ? taken : unused;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", each.name, why.empty() ? "" : " (" + why + ")");
+  }
+  if (!taken.empty()) line_.remarks.push_back("taken from the environment: " + taken);
+  if (!unused.empty())
+    line_.remarks.push_back("without effect here, though the environment has it: " + unused);
+}
+
+/// Combines the settings about the command that stands for ssh.
+void Reader::name_shell() {
+  if (agent_.empty() && agent_words_.empty()) return;
+  const auto said = std::find(line_.options.begin(), line_.options.end(), "++remote-shell");
+  if (said != line_.options.end() && said + 1 != line_.options.end())
+    *(said + 1) += agent_words_;
+  else
+    add({"++remote-shell", (agent_.empty() ? "ssh" : agent_) + agent_words_});
 }
 
 Result<void> Reader::take(const Word& row, std::string_view word) {
@@ -345,8 +460,9 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
       return add({row.ours}), Result<void>{};
     case Deed::variable:
     case Deed::own_variable:
-    case Deed::mca:
       return take_variable(row, word);
+    case Deed::mca:
+      return take_parameter(word);
     case Deed::variables_of:
       return take_list(word);
     case Deed::directory:
@@ -370,7 +486,8 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
       line_.help = true;
       return {};
     case Deed::unused:
-      break;
+      if (!row.ours.empty())
+        line_.remarks.push_back(fmt::format("{} has no effect here: {}", word, row.ours));
   }
   return {};
 }
@@ -425,6 +542,8 @@ Result<Line> Reader::read() {
     if (auto part = read_part(); !part) return part.error();
   } while (!is_over_);
   if (auto good = check(); !good) return good.error();
+  if (!line_.help && !line_.version) take_environment();
+  name_shell();
   if (cleans_up_) add({"++kill-on-exit"});
   return std::move(line_);
 }
@@ -436,8 +555,9 @@ bool is_mpiexec(std::string_view name) {
   return name == "mpiexec" || name == "mpirun" || name == "mpiexec.hydra" || name == "orterun";
 }
 
-Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable, const ReadFile& read_file) {
-  return Reader{argv.subspan(1), variable, read_file}.read();
+Result<Line> read_line(std::span<const std::string> argv, const std::vector<std::string>& environment,
+                       const ReadFile& read_file) {
+  return Reader{argv.subspan(1), environment, read_file}.read();
 }
 
 std::string version_text() {

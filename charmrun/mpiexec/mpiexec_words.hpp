@@ -24,17 +24,17 @@ bool is_mpiexec(std::string_view name);
 struct Line {
   std::vector<std::string> options;      // charmrun's, for the job
   std::vector<FurtherCommand> programs;  // at least one, but for help and version
+  std::vector<std::string> remarks;      // settings that were taken, and those that have no effect
   bool help = false, version = false;
 };
-
-/// The value of a variable of ours, if it is set.
-using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
 /// What is in a file; error: why that cannot be read.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-/// `argv` with our own name. Errors are bad_input, Phase::options, and name the word.
-Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable, const ReadFile& read_file);
+/// Reads `argv`, which begins with our own name, and the settings of other launchers in `environment`
+/// ("NAME=value"); the command line wins. Errors are bad_input, Phase::options, and name the word.
+Result<Line> read_line(std::span<const std::string> argv, const std::vector<std::string>& environment,
+                       const ReadFile& read_file);
 
 std::string help_text();
 /// Tools look in it for the name of a launcher of MPI that they know.

@@ -10,9 +10,7 @@ namespace {
 using namespace mpiexec;
 using Words = std::vector<std::string>;
 
-std::optional<std::string> variable(const std::string& name) {
-  return name == "HERE" ? std::optional<std::string>{"yes"} : std::nullopt;
-}
+const Words kEnvironment{"HERE=yes"};
 
 Result<std::string> file(const std::string& path) {
   if (path == "two") return std::string{"# programs\n\n-n 2 ./a 'x y'\r\n  -n 1 -env A=1 ./b -- -n 4"};
@@ -23,7 +21,7 @@ Result<std::string> file(const std::string& path) {
 
 Line good(Words words) {
   words.insert(words.begin(), "mpiexec");
-  auto line = read_line(words, variable, file);
+  auto line = read_line(words, kEnvironment, file);
   INFO((line ? std::string{} : to_string(line.error())));
   REQUIRE(line.ok());
   REQUIRE_FALSE(line->options.empty());
@@ -33,7 +31,7 @@ Line good(Words words) {
 
 std::string failure(Words words) {
   words.insert(words.begin(), "mpiexec");
-  const auto line = read_line(words, variable, file);
+  const auto line = read_line(words, kEnvironment, file);
   REQUIRE_FALSE(line.ok());
   CHECK((line.error().code == Errc::bad_input && line.error().phase == Phase::options));
   return to_string(line.error());
@@ -47,6 +45,23 @@ bool has(const std::string& text, std::string_view part) {
 Words options(Words words) {
   words.insert(words.end(), {"./app"});
   return good(std::move(words)).options;
+}
+
+/// What is read where the environment has these settings.
+Line with(Words environment, Words words = {}) {
+  words.insert(words.begin(), "mpiexec");
+  words.emplace_back("./app");
+  auto line = read_line(words, environment, file);
+  REQUIRE(line.ok());
+  if (line->options.back() == "++kill-on-exit") line->options.pop_back();
+  return *line;
+}
+
+/// The lines about settings, as one.
+std::string remarks(Words environment, Words words = {}) {
+  std::string all;
+  for (const std::string& line : with(std::move(environment), std::move(words)).remarks) all += line + "\n";
+  return all;
 }
 
 }  // namespace
@@ -78,7 +93,7 @@ TEST_CASE("words of mpiexec are said in charmrun's") {
         Words{"++verbose", "++label", "++nodelist", "nodes"});
   CHECK(options({"-disable-auto-cleanup"}) == Words{"++on-failure", "continue"});
   Words plain{"mpiexec", "./app"};
-  CHECK(read_line(plain, variable, file)->options == Words{"++kill-on-exit"});
+  CHECK(read_line(plain, kEnvironment, file)->options == Words{"++kill-on-exit"});
 }
 
 TEST_CASE("hosts and places are said in charmrun's words") {
@@ -148,6 +163,65 @@ TEST_CASE("programs may stand in a file, a line for each") {
   CHECK((line.programs[1].processes == 1 && line.programs[1].program == "./b"));
   CHECK(line.programs[1].arguments == Words{"--", "-n", "4"});
   CHECK(line.programs[1].variables.all == Words{"A=1"});
+}
+
+TEST_CASE("settings of other launchers become options, and one line says which") {
+  CHECK(with({"MPIEXEC_TIMEOUT=2"}).options == Words{"++timelimit", "2"});
+  CHECK(remarks({"MPIEXEC_TIMEOUT=2", "HYDRA_DEBUG=1"}) ==
+        "taken from the environment: MPIEXEC_TIMEOUT (++timelimit 2), HYDRA_DEBUG (++verbose)\n");
+  CHECK(with({"HYDRA_HOST_FILE=h"}).options == Words{"++nodelist", "h"});
+  CHECK(with({"OMPI_MCA_orte_default_hostfile=h"}).options == Words{"++nodelist", "h"});
+  CHECK(with({"I_MPI_HYDRA_IFACE=ib0", "HYDRA_BINDING=core"}).options ==
+        Words{"++bind", "core", "++iface", "ib0"});
+  CHECK(with({"OMPI_MCA_orte_tag_output=true", "PRTE_MCA_plm_ssh_args=-q"}).options ==
+        Words{"++label", "++remote-shell", "ssh -q"});
+  CHECK(with({"HYDRA_LAUNCHER_EXEC=/my/ssh", "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22"}).options ==
+        Words{"++remote-shell", "/my/ssh -p 22"});
+  CHECK(with({"OMPI_MCA_orte_abort_on_non_zero_status=0"}).options == Words{"++on-failure", "continue"});
+  CHECK(with({"OMPI_MCA_mca_base_env_list=A=1;HERE", "HERE=yes"}).options ==
+        Words{"++env", "A=1", "++env", "HERE=yes"});
+}
+
+TEST_CASE("--mca takes settings of Open MPI's launcher, too") {
+  CHECK(options({"--mca", "plm_rsh_args", "-p 2222"}) == Words{"++remote-shell", "ssh -p 2222"});
+  CHECK(options({"--mca", "plm_rsh_agent", "/my/ssh : rsh", "-launcher-exec", "other"}) ==
+        Words{"++remote-shell", "other"});
+  CHECK(options({"--mca", "plm_rsh_agent", "ssh : rsh", "--mca", "plm", "rsh"}).empty());
+  for (const auto* key : {"orte_base_help_aggregate", "orte_tmpdir_base", "orte_keep_fqdn_hostnames",
+                          "ess_base_verbose", "oob_tcp_if_include"}) {
+    const Line line = good({"--mca", key, "1", "./app"});
+    CHECK((line.options.empty() && line.remarks.empty()));
+  }
+  CHECK(good({"--mca", "rmaps_rank_file_path", "f", "./app"}).remarks ==
+        Words{"--mca rmaps_rank_file_path has no effect here: ranks that follow each other are on one host"});
+  CHECK(good({"--mca", "orte_of_tomorrow", "1", "./app"}).remarks ==
+        Words{"--mca orte_of_tomorrow has no effect here"});
+  CHECK(has(failure({"--mca", "hwloc_base_binding_policy", "board", "./a"}), "it takes core, socket, numa"));
+}
+
+TEST_CASE("a setting that has no effect is named in one line, and stops no job") {
+  CHECK(remarks({"HYDRA_NEW=1", "I_MPI_JOB_ABORT_SIGNAL=9", "HYDRA_BINDING=cpu:0"}) ==
+        "without effect here, though the environment has it: HYDRA_BINDING (HYDRA_BINDING cannot be 'cpu:0'; "
+        "it takes core, socket, numa or none), I_MPI_JOB_ABORT_SIGNAL (a job that ends gets SIGTERM, and "
+        "SIGKILL after ++grace), HYDRA_NEW\n");
+  CHECK(remarks({"I_MPI_HYDRA_HOST_FILE=f"}, {"-hosts", "a"}) ==
+        "without effect here, though the environment has it: I_MPI_HYDRA_HOST_FILE (the command line names "
+        "the hosts)\n");
+  CHECK(with({"MPIEXEC_TIMEOUT=2"}, {"--timeout", "5"}).options == Words{"++timelimit", "5"});
+  CHECK(remarks({"HYDRA_LAUNCHER_EXEC=x"}, {"-launcher-exec", "y"}) ==
+        "without effect here, though the environment has it: HYDRA_LAUNCHER_EXEC (another command is "
+        "given)\n");
+  CHECK(remarks({"PRTE_MCA_new=1"}) == "without effect here, though the environment has it: PRTE_MCA_new\n");
+  CHECK(has(remarks({"HYDRA_LAUNCHER=sge", "HYDRA_LAUNCHER_EXTRA_ARGS=-q x"}), "for another launcher"));
+}
+
+TEST_CASE("what a library or another program reads, and what Slurm sets for each job, gets no line") {
+  const Line line = with({"OMPI_MCA_btl=tcp", "I_MPI_DEBUG=5", "HYDRA_FULL_ERROR=1", "MPIEXEC_EXECUTABLE=x",
+                          "MPIEXEC_TIMEOUT=-1", "HYDRA_BOOTSTRAP=slurm", "I_MPI_HYDRA_BOOTSTRAP=slurm",
+                          "HYDRA_LAUNCHER_EXTRA_ARGS=--external-launcher", "SLURM_JOB_ID=7", "HYDRA_DEBUG=0",
+                          "OMPI_MCA_plm_slurm_args=--external-launcher", "HYDRA_LAUNCHER=", "PATH=/bin"});
+  CHECK((line.options.empty() && line.remarks.empty()));
+  CHECK(with({"K_MPI_JOB_ROLE=launcher", "I_MPI_HYDRA_HOST_FILE=/etc/mpi/hostfile"}).options.empty());
 }
 
 TEST_CASE("--help has all that is understood, in lines that fit") {
