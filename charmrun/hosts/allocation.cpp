@@ -114,8 +114,10 @@ private:
   Found of_step(const std::string& list) {
     const auto tasks = view_.variable("SLURM_STEP_NUM_TASKS").value_or("1");
     if (tasks != "1")
-      return unclear(fmt::format("srun has started {} of this charmrun", quotable(tasks)),
-                     "start one: salloc or sbatch, and then charmrun without srun");
+      return unclear(
+          fmt::format("srun has started {} of this charmrun", quotable(tasks)),
+          "start one: salloc or sbatch, and then charmrun without srun; in a shell of srun's, ++rm "
+          "slurm-job uses all of the job and ++rm none this machine");
     allocation_.manager += ", this step of it (++rm slurm-job: all of it)";
     return with("SLURM_STEP_NODELIST", list, view_.variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
   }
@@ -154,34 +156,44 @@ bool names_this_machine(std::string_view text, const AllocationView& view) {
 /// A manager that tells its hosts by a file.
 struct ByFile {
   ResourceManager manager;
-  std::string_view name;
+  std::string_view word, name;           // as ++rm and as people call it
   std::array<const char*, 3> job, file;  // variables, of which one is set
   bool is_on_a_host;                     // the job's script runs on one of them
 };
 constexpr std::array kByFile = {
-    ByFile{ResourceManager::pbs, "PBS job", {"PBS_JOBID"}, {"PBS_NODEFILE"}, true},
-    ByFile{ResourceManager::lsf, "LSF job", {"LSB_JOBID"}, {"LSB_DJOB_HOSTFILE"}, true},
-    ByFile{ResourceManager::sge, "Grid Engine job", {"JOB_ID"}, {"PE_HOSTFILE"}, true},
+    ByFile{ResourceManager::pbs, "pbs", "PBS job", {"PBS_JOBID"}, {"PBS_NODEFILE"}, true},
+    ByFile{ResourceManager::lsf, "lsf", "LSF job", {"LSB_JOBID"}, {"LSB_DJOB_HOSTFILE"}, true},
+    ByFile{ResourceManager::sge, "sge", "Grid Engine job", {"JOB_ID"}, {"PE_HOSTFILE"}, true},
     ByFile{ResourceManager::oar,
+           "oar",
            "OAR job",
            {"OAR_JOB_ID", "OAR_JOBID"},
            {"OAR_NODEFILE", "OAR_NODE_FILE"},
            true},
     ByFile{ResourceManager::kubernetes,
+           "kubernetes",
            "Kubernetes, role",
            {"K_MPI_JOB_ROLE"},
            {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"},
            false},
 };
 
-Found find_by_file(const ByFile& row, const AllocationView& view) {
+/// What find_by_file() has found out, or why that does not count.
+struct ByFileSearch {
+  std::optional<Allocation> found;
+  std::string why;  // empty: there is no allocation of this manager
+};
+
+ByFileSearch find_by_file(const ByFile& row, bool is_asked_for, const AllocationView& view) {
   const auto job = first_of(view, row.job);
   const auto path = first_of(view, row.file);
-  if (!job || !path) return std::optional<Allocation>{};
+  if (!job || !path) return {};
+  const std::string name = fmt::format("{} {}", row.name, quotable(*job));
   auto text = view.read_file(*path);
-  if (!text) return std::optional<Allocation>{};
-  if (row.is_on_a_host && !names_this_machine(*text, view)) return std::optional<Allocation>{};
-  return std::optional{Allocation{fmt::format("{} {}", row.name, quotable(*job)), std::move(*text), *path}};
+  if (!text) return {{}, fmt::format("{}: {}", name, text.error().what)};
+  if (!is_asked_for && row.is_on_a_host && !names_this_machine(*text, view))
+    return {{}, fmt::format("{}: {} does not name this machine", name, *path)};
+  return {Allocation{name, std::move(*text), *path}, {}};
 }
 
 /// LSF's list where there is no file: `h1 4 h2 2`, or a name for each slot.
@@ -239,8 +251,10 @@ Found find_flux(const AllocationView& view) {
   if (view.variable("FLUX_URI").value_or("").empty()) return std::optional<Allocation>{};
   const std::string job = view.variable("FLUX_JOB_ID").value_or("");
   if (const auto tasks = view.variable("FLUX_JOB_SIZE").value_or("1"); !job.empty() && tasks != "1")
-    return unclear(fmt::format("flux has started {} of this charmrun", quotable(tasks)),
-                   "start one: flux batch or flux alloc, and then charmrun without flux run");
+    return unclear(
+        fmt::format("flux has started {} of this charmrun", quotable(tasks)),
+        "start one: flux batch or flux alloc, and then charmrun without flux run; ++rm none uses this "
+        "machine");
   const auto said =
       view.run({job.empty() ? Command{"flux", "getattr", "hostlist"} : Command{"flux", "hostlist", "local"},
                 {"flux", "getattr", "jobid"},
@@ -269,42 +283,66 @@ Found find_flux(const AllocationView& view) {
   return std::optional{std::move(found)};
 }
 
-Found find_in(ResourceManager manager, const AllocationView& view) {
+/// Returns an error if the manager is asked for and its list cannot be read; otherwise adds a remark about
+/// that.
+Found find_in(ResourceManager manager, bool is_asked_for, const AllocationView& view,
+              std::vector<std::string>& remarks) {
   if (manager == ResourceManager::flux) return find_flux(view);
   if (manager == ResourceManager::slurm || manager == ResourceManager::slurm_job)
     return Slurm{view, manager == ResourceManager::slurm_job}.find();
   const auto* row = std::find_if(kByFile.begin(), kByFile.end(),
                                  [manager](const ByFile& each) { return each.manager == manager; });
   if (row == kByFile.end()) return std::optional<Allocation>{};
-  auto found = find_by_file(*row, view);
-  const bool is_lsf = manager == ResourceManager::lsf;
-  return is_lsf && found && !*found ? find_lsf_variables(view) : found;
+  ByFileSearch search = find_by_file(*row, is_asked_for, view);
+  if (search.found) return std::move(search.found);
+  if (manager == ResourceManager::lsf) {
+    auto found = find_lsf_variables(view);
+    if (*found) return found;
+  }
+  if (search.why.empty()) return std::optional<Allocation>{};
+  if (is_asked_for) return unclear(std::move(search.why), std::string{kInstead});
+  remarks.push_back(fmt::format("not used: {} (++rm {} uses it, ++rm none looks for no allocation)",
+                                search.why, row->word));
+  return std::optional<Allocation>{};
+}
+
+/// Returns what a manager sets for its jobs, of which something is missing.
+std::string wanted_variables(ResourceManager manager) {
+  const auto* row = std::find_if(kByFile.begin(), kByFile.end(),
+                                 [manager](const ByFile& each) { return each.manager == manager; });
+  if (row != kByFile.end()) return fmt::format("${} and ${} are not both set", row->job[0], row->file[0]);
+  if (manager == ResourceManager::flux) return "no Flux answers";
+  return "$SLURM_JOB_ID and $SLURM_JOB_NODELIST are not both set";
 }
 
 }  // namespace
 
-Found find_allocation(ResourceManager wanted, const AllocationView& view) {
-  if (wanted == ResourceManager::none) return std::optional<Allocation>{};
+Result<AllocationSearch> find_allocation(ResourceManager wanted, const AllocationView& view) {
+  AllocationSearch search;
+  if (wanted == ResourceManager::none) return search;
   if (wanted != ResourceManager::automatic) {
-    auto found = find_in(wanted, view);
-    if (found && !*found)
-      return unclear("++rm: we are not in an allocation of that resource manager",
+    auto found = find_in(wanted, true, view, search.remarks);
+    if (!found) return found.error();
+    if (!*found)
+      return unclear(fmt::format("++rm: we are not in an allocation of that resource manager: {}",
+                                 wanted_variables(wanted)),
                      "without ++rm the one in whose allocation we are is found");
-    return found;
+    search.found = std::move(*found);
+    return search;
   }
-  std::optional<Allocation> only;
   for (const ResourceManager manager :
        {ResourceManager::slurm, ResourceManager::pbs, ResourceManager::lsf, ResourceManager::sge,
         ResourceManager::oar, ResourceManager::kubernetes, ResourceManager::flux}) {
-    auto found = find_in(manager, view);
-    if (!found) return found;
+    auto found = find_in(manager, false, view, search.remarks);
+    if (!found) return found.error();
     if (!*found) continue;
-    if (only)
-      return unclear(fmt::format("we are in {} and in {}", only->manager, (*found)->manager),
+    if (search.found)
+      return unclear(fmt::format("we are in {} and in {}", search.found->manager, (*found)->manager),
                      "choose one by ++rm slurm, pbs, lsf, sge, oar, kubernetes or flux");
-    only = std::move(*found);
+    search.found = std::move(*found);
   }
-  return only;
+  if (search.found) search.remarks.clear();
+  return search;
 }
 
 }  // namespace charmtree

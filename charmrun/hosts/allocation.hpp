@@ -38,9 +38,15 @@ struct AllocationView {
   std::string user;      // our own, as a number
 };
 
-/// The allocation in which we are, if any; a file of hosts in which this machine is not, does not count: its
-/// variables have come along with a login. Errors are bad_input: what contradicts itself, several
-/// allocations at once, and a manager that was asked for and is not there.
-Result<std::optional<Allocation>> find_allocation(ResourceManager wanted, const AllocationView& view);
+struct AllocationSearch {
+  std::optional<Allocation> found;
+  std::vector<std::string> remarks;  // allocations that are not used, and why; none if another is
+};
+
+/// Finds the allocation in which we are, if any. Unless its manager is asked for, a file of hosts that is
+/// missing, or in which this machine is not, does not count: its variables may have come along with a login.
+/// Errors are bad_input: what contradicts itself, several allocations at once, and a manager that was asked
+/// for and names no hosts.
+Result<AllocationSearch> find_allocation(ResourceManager wanted, const AllocationView& view);
 
 }  // namespace charmtree

@@ -108,11 +108,27 @@ Result<Nodelist> Chooser::choose(const HostChoice& choice) {
   return out.take(gives_slots);
 }
 
+/// Returns true for what inet_aton takes for an address though it is not written as one: 28 would be
+/// 0.0.0.28.
+bool is_number(std::string_view name) {
+  if (name.starts_with("0x") || name.starts_with("0X"))
+    return name.size() > 2 && name.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
+  return name.find_first_not_of("0123456789.") == std::string_view::npos &&
+         std::count(name.begin(), name.end(), '.') != 3;
+}
+
 }  // namespace
 
 Result<Nodelist> choose_hosts(const HostText& list, const HostChoice& choice) {
-  if (choice.is_any()) return parse_nodelist(list.text, list.file, list.group);
-  return Chooser{list}.choose(choice);
+  auto chosen =
+      choice.is_any() ? parse_nodelist(list.text, list.file, list.group) : Chooser{list}.choose(choice);
+  if (!chosen) return chosen;
+  const auto number = std::find_if(chosen->hosts.begin(), chosen->hosts.end(),
+                                   [](const NodelistHost& host) { return is_number(host.name); });
+  if (number == chosen->hosts.end()) return chosen;
+  return Error{Errc::bad_input, Phase::nodelist,
+               fmt::format("the host '{}' is a number, not a name or an address", quotable(number->name)),
+               "-n says how many processes, HOST:N how many on a host"};
 }
 
 }  // namespace charmtree

@@ -24,7 +24,8 @@ struct HostChoice {
 };
 
 /// The hosts of the list that are chosen; a host that ++exclude names and that is not there does not matter.
-/// Errors as parse_nodelist, with ++host or ++exclude as the file, and if no host is left.
+/// Errors as parse_nodelist, with ++host or ++exclude as the file, if no host is left, and if the name of
+/// one is a number.
 Result<Nodelist> choose_hosts(const HostText& list, const HostChoice& choice);
 
 }  // namespace charmtree

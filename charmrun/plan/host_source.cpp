@@ -32,8 +32,8 @@ Result<std::string> read_list(const std::string& path) {
   return text;
 }
 
-Result<std::optional<Allocation>> own_allocation(ResourceManager manager) {
-  if (manager == ResourceManager::none) return std::optional<Allocation>{};
+Result<AllocationSearch> own_allocation(ResourceManager manager) {
+  if (manager == ResourceManager::none) return AllocationSearch{};
   std::optional<ThisMachine> machine;
   const std::string own = io::own_host_name();
   const auto is_here = [&](std::string_view host) {
@@ -97,8 +97,9 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   }
   auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
-  if (*allocation) {
-    Allocation& found = **allocation;
+  source.remarks.insert(source.remarks.end(), allocation->remarks.begin(), allocation->remarks.end());
+  if (allocation->found) {
+    Allocation& found = *allocation->found;
     source.remarks.push_back(fmt::format("{}{} names the hosts, by {} (++rm none: look for no allocation)",
                                          found.manager, time_left(found), found.source));
     manager = found.starter;
@@ -111,7 +112,9 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
     if (!is_file(place.path)) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{.name = place.path, .text = std::move(*text)};
+    source.name = place.path;
+    source.text = std::move(*text);
+    return source;
   }
   if (!options.hosts.chosen.empty()) return source;
   if (!options.hosts.excluded.empty())
@@ -135,15 +138,17 @@ Result<std::uint32_t> allocated_slots(const Options& options, const ConnectingSt
                                       std::vector<std::string>& remarks) {
   const bool is_said = options.counts.pes > 0 || options.counts.processes > 0;
   if (is_said && starter.takes_count) return 0U;
-  const auto allocation = own_allocation(options.hosts.manager);
-  if (!allocation) return allocation.error();
-  if (!*allocation) return 0U;
-  const auto list = parse_nodelist((*allocation)->hosts, (*allocation)->source);
+  const auto search = own_allocation(options.hosts.manager);
+  if (!search) return search.error();
+  remarks.insert(remarks.end(), search->remarks.begin(), search->remarks.end());
+  if (!search->found) return 0U;
+  const Allocation& allocation = *search->found;
+  const auto list = parse_nodelist(allocation.hosts, allocation.source);
   if (!list) return list.error();
   std::uint64_t slots = 0;
   for (const NodelistHost& host : list->hosts) slots += host.slots;
-  remarks.push_back(fmt::format("{}{} gives {} slot{}", (*allocation)->manager, time_left(**allocation),
-                                slots, slots == 1 ? "" : "s"));
+  remarks.push_back(fmt::format("{}{} gives {} slot{}", allocation.manager, time_left(allocation), slots,
+                                slots == 1 ? "" : "s"));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMaxProcesses));
 }
 

@@ -45,8 +45,8 @@ const std::map<std::string, std::string> kFiles = {
 };
 
 /// Of a process on n1.
-Result<std::optional<Allocation>> find(const Variables& variables,
-                                       ResourceManager wanted = ResourceManager::automatic) {
+Result<AllocationSearch> find(const Variables& variables,
+                              ResourceManager wanted = ResourceManager::automatic) {
   return find_allocation(wanted, {[&](const std::string& name) -> std::optional<std::string> {
                                     const auto found = variables.find(name);
                                     return found == variables.end() ? std::nullopt
@@ -67,14 +67,17 @@ std::string hosts_in(const Variables& variables, ResourceManager wanted = Resour
     CHECK(found.error().code == Errc::bad_input);
     return found.error().what + "; " + found.error().fix;
   }
-  if (!*found) return "none";
-  const auto list = parse_nodelist((*found)->hosts, (*found)->source);
+  if (!found->found)
+    return found->remarks.empty() ? "none" : fmt::format("{}", fmt::join(found->remarks, "\n"));
+  CHECK(found->remarks.empty());
+  const Allocation& it = *found->found;
+  const auto list = parse_nodelist(it.hosts, it.source);
   REQUIRE(list.ok());
   CHECK(list->gives_slots);
   std::string text;
   for (const NodelistHost& host : list->hosts) text += host.name + ':' + std::to_string(host.slots) + ' ';
-  const auto& left = (*found)->seconds_left;
-  return text + "by " + (*found)->manager + (left ? fmt::format(", {} s", *left) : "");
+  const auto& left = it.seconds_left;
+  return text + "by " + it.manager + (left ? fmt::format(", {} s", *left) : "");
 }
 
 Variables slurm(Variables more = {}) {
@@ -151,6 +154,7 @@ TEST_CASE("in a step of Slurm the step's hosts count, unless all of the job is a
   Variables many = step;
   many["SLURM_STEP_NUM_TASKS"] = "4";
   CHECK(hosts_in(many).starts_with("srun has started 4 of this charmrun"));
+  CHECK(hosts_in(many).find("++rm slurm-job uses all of the job") != std::string::npos);
 }
 
 TEST_CASE("the parts of a heterogeneous job of Slurm follow each other") {
@@ -187,9 +191,26 @@ TEST_CASE("other managers tell their hosts by a file in which this machine is") 
   CHECK(hosts_in({{"LSB_JOBID", "5"}, {"LSB_HOSTS", "n1 n1 n2"}}) == "n1:2 n2:1 by LSF job 5");
   CHECK(hosts_in({{"K_MPI_JOB_ROLE", "launcher"}, {"OMPI_MCA_orte_default_hostfile", "/k8s"}}) ==
         "app-worker-0.app.ns.svc:2 app-worker-1.app.ns.svc:2 by Kubernetes, role launcher");
-  CHECK(hosts_in({{"PBS_JOBID", "1"}, {"PBS_NODEFILE", "/strange"}}) == "none");
-  CHECK(hosts_in({{"PBS_JOBID", "1"}, {"PBS_NODEFILE", "/gone"}}) == "none");
   CHECK(hosts_in({{"PBS_NODEFILE", "/pbs"}}) == "none");
+}
+
+TEST_CASE("a list without this machine is not used, one line says so, and ++rm uses it") {
+  const Variables strange{{"PBS_JOBID", "1"}, {"PBS_NODEFILE", "/strange"}};
+  CHECK(hosts_in(strange) ==
+        "not used: PBS job 1: /strange does not name this machine (++rm pbs uses it, ++rm none looks for no "
+        "allocation)");
+  CHECK(hosts_in(strange, ResourceManager::pbs) == "x1:1 x2:1 by PBS job 1");
+  CHECK(hosts_in(slurm(strange)) == "n1:1 n2:1 n3:1 by Slurm job 7");
+  const Variables gone{{"OAR_JOB_ID", "1"}, {"OAR_NODEFILE", "/gone"}};
+  CHECK(hosts_in(gone).starts_with("not used: OAR job 1: /gone: no such file (++rm oar uses it"));
+  CHECK(hosts_in(gone, ResourceManager::oar).starts_with("OAR job 1: /gone: no such file; name the hosts"));
+  CHECK(hosts_in({{"K_MPI_JOB_ROLE", "launcher"}, {"HYDRA_HOST_FILE", "/gone"}})
+            .starts_with("not used: Kubernetes, role launcher: /gone: no such file"));
+  CHECK(hosts_in({{"LSB_JOBID", "5"}, {"LSB_DJOB_HOSTFILE", "/gone"}, {"LSB_HOSTS", "n1"}}) ==
+        "n1:1 by LSF job 5");
+  CHECK(hosts_in({{"PBS_JOBID", "1"}}, ResourceManager::pbs)
+            .starts_with("++rm: we are not in an allocation of that resource manager: $PBS_JOBID and "
+                         "$PBS_NODEFILE are not both set"));
 }
 
 TEST_CASE("of two allocations one has to be chosen") {

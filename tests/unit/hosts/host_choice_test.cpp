@@ -65,4 +65,16 @@ TEST_CASE("what is wrong with a choice is shown at its place") {
   CHECK(chosen("", "a", "host a b\n").starts_with("nodes:1:8: unknown key 'b'"));
 }
 
+TEST_CASE("a number is no host: the resolver would make an address of it") {
+  for (const char* number : {"28", "10.1", "0x1c", "1.2.3.4.5", "7.", "a,28"}) {
+    INFO(number);
+    CHECK(chosen(number).find("is a number, not a name or an address; -n says how many") !=
+          std::string::npos);
+  }
+  CHECK(chosen("", "", "28\n").starts_with("the host '28' is a number"));
+  CHECK(chosen("", "", "host 28\n").starts_with("the host '28' is a number"));
+  for (const char* host : {"10.0.0.1", "n28", "28n", "0xn", "10.1.example", "[::1]", "fe80::1"})
+    CHECK(chosen(host).find("number") == std::string::npos);
+}
+
 }  // namespace charmtree::host_choice_test
