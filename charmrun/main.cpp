@@ -34,6 +34,7 @@
 #include "charmrun/plan/launcher_path.hpp"
 #include "charmrun/plan/mpiexec_start.hpp"
 #include "charmrun/plan/plan.hpp"
+#include "charmrun/plan/program_file.hpp"
 #include "charmrun/report/report.hpp"
 #include "charmrun/report/timeline.hpp"
 #include "charmrun/running_jobs.hpp"
@@ -371,7 +372,10 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
     }
     around.mpiexec = &extras.mpiexec->transport();
   }
-  return run_job(options, *job, around, extras, *started);
+  const int status = run_job(options, *job, around, extras, *started);
+  if (status == kNotFound && !job->plan.job.private_network && !options.process.stage_program)
+    for (const std::string& line : missing_here(options)) print_line(options, proto::Tone::info, line);
+  return status;
 }
 
 /// ++attach.

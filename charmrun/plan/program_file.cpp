@@ -4,11 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "charmrun/plan/launcher_path.hpp"
 #include "charmrun/plan/program_rules.hpp"
 #include "tree/io/host/program_reader.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -72,6 +76,22 @@ wire::ProgramTraits traits_of(const std::string& program, const Command& argumen
 }
 
 }  // namespace
+
+std::vector<std::string> missing_here(const Options& options) {
+  const std::string wanted = options.process.directory;
+  const std::string directory = wanted.empty() ? own_directory() : absolute(wanted, own_directory());
+  std::vector<std::string> lines;
+  const auto look_for = [&](const std::string& program) {
+    const ProgramFile file = program_file(program, directory);
+    const bool is_here =
+        file.path.find('/') == std::string::npos ? !io::find_program(file.path).empty() : is_file(file.path);
+    if (!is_here)
+      lines.push_back(fmt::format("{} is not here either: is the name right?", quotable(program)));
+  };
+  look_for(options.program);
+  for (const FurtherCommand& each : options.further) look_for(each.program);
+  return lines;
+}
 
 wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
                                    io::Libraries libraries) {

@@ -31,6 +31,9 @@ ProgramFile program_file(const std::string& program, const std::string& director
 wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
                                    io::Libraries libraries = io::Libraries::all);
 
+/// Returns lines about programs of the job that are not on this machine either.
+std::vector<std::string> missing_here(const Options& options);
+
 /// Of each of the job's programs, in their order; none if no program was named.
 std::vector<ProgramFile> program_files(const Options& options, const std::string& directory);
 

@@ -54,13 +54,13 @@ _CASES = {
     "program missing on one host": Case(
         ["./app"],
         127,
-        [r"{bad}: spawn: /home/ctuser/app: no such file; \+\+stage-program sends it there"],
+        [r"{bad}: spawn: /home/ctuser/app: no such file; is its name right\? \+\+stage-program sends a program that is here"],
     ),
     "program missing on all hosts": Case(
-        ["./nothing"], 127, [r"h\[.*\]: spawn: /home/ctuser/nothing: no such file; \+\+stage-program .* \(3 hosts\)"]
+        ["./nothing"], 127, [r"h\[.*\]: spawn: /home/ctuser/nothing: no such file; is its name right\? .* \(3 hosts\)"]
     ),
     "program not in any PATH": Case(
-        ["no-such-program"], 127, [r"h\[.*\]: spawn: no-such-program: not found in PATH; \+\+stage-program .* \(3 hosts\)"]
+        ["no-such-program"], 127, [r"h\[.*\]: spawn: no-such-program: not found in PATH; is its name right\? .* \(3 hosts\)"]
     ),
     "program is a directory": Case(
         [f"{_HOME}/place"],

@@ -218,6 +218,14 @@ std::vector<unsigned long> cpu_mask(const std::vector<std::uint32_t>& cpus) {
   return words;
 }
 
+/// Returns what to try about a program that is not found.
+std::string how_to_find(const SpawnRequest& request) {
+  if (request.program.find_first_of(" ;|&<>") != std::string::npos)
+    return "is it a command for a shell? sh -c 'COMMAND' runs that";
+  if (request.at_root) return "is its name right?";
+  return "is its name right? ++stage-program sends a program that is here";
+}
+
 Error explain(const SpawnRequest& request, Step step, int error) {
   const std::string reason = strerror(error);
   const Error other{Errc::spawn_failed, Phase::spawn,
@@ -244,7 +252,7 @@ Error explain(const SpawnRequest& request, Step step, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     return {Errc::no_program, Phase::spawn,
             fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
-            request.at_root ? "is its name right?" : "++stage-program sends it there"};
+            how_to_find(request)};
   }
   if (error == ENOEXEC) {
     return {Errc::not_executable, Phase::spawn,
