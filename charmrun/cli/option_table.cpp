@@ -48,11 +48,11 @@ constexpr auto at = member<kMember>(kMember);
 
 constexpr std::array kTable = {
     OptionRow{"p", Topic::counts, at<&O::Counts::pes>, "N", "",
-              "PEs (worker threads) in all; without ++n and ++ppn, as many processes", 0, kMaxPes},
-    OptionRow{"n", Topic::counts, at<&O::Counts::processes>, "N", "1", "processes in all", 0, kMaxProcesses},
-    OptionRow{"np", Topic::counts, at<&O::Counts::processes>, "N", "1", "the same as ++n", 0, kMaxProcesses},
+              "PEs (worker threads) in all; without ++n and ++ppn, as many processes", 1, kMaxPes},
+    OptionRow{"n", Topic::counts, at<&O::Counts::processes>, "N", "1", "processes in all", 1, kMaxProcesses},
+    OptionRow{"np", Topic::counts, at<&O::Counts::processes>, "N", "1", "the same as ++n", 1, kMaxProcesses},
     OptionRow{"ppn", Topic::counts, at<&O::Counts::pes_per_process>, "N", "1",
-              "PEs in each process (Charm++ SMP programs)", 0, kMaxPes},
+              "PEs in each process (Charm++ SMP programs)", 1, kMaxPes},
     OptionRow{"numHosts", Topic::counts, at<&O::Counts::host_limit>, "N", "all",
               "use only the first N hosts of the nodelist", 0, kMaxHostLimit},
     OptionRow{"smp", Topic::counts, at<&O::Counts::smp>, "", "as the program's text says",

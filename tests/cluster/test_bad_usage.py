@@ -35,10 +35,10 @@ _USAGE = {
         ["++nodelist", "++local", "true"],
         r"'\+\+nodelist' needs a value, but '\+\+local' follows: .*",
     ),
-    "not a number": (["+p4x", "true"], r"\+\+p cannot be '4x'; it takes a whole number from 0 to \d+"),
+    "not a number": (["+p4x", "true"], r"\+\+p cannot be '4x'; it takes a whole number from 1 to \d+"),
     "too large": (
         ["+p99999999999999999999", "true"],
-        r"\+\+p cannot be '9+'; it takes a whole number from 0 to \d+",
+        r"\+\+p cannot be '9+'; it takes a whole number from 1 to \d+",
     ),
     "negative": (["++timeout", "-3", "true"], r"\+\+timeout cannot be '-3'; it takes seconds above 0.*"),
     "twice": (["++n", "2", "++n", "3", "true"], r"'\+\+n' is used more than once; leave one of them out"),

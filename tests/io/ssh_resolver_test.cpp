@@ -139,6 +139,16 @@ TEST_CASE("the system's resolver knows localhost and tells a wrong name from sil
   const Result<Addresses> good = Resolver::system_lookup("localhost");
   REQUIRE(good.ok());
   CHECK(good->at(0).is_loopback());
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const Result<Addresses> starved = Resolver::system_lookup("no-such-host.invalid");
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE_FALSE(starved.ok());
+  CHECK(starved.error().what == "out of file descriptors");
+
   const Result<Addresses> bad = Resolver::system_lookup("no-such-host.invalid");
   REQUIRE_FALSE(bad.ok());
   CHECK(bad.error().phase == Phase::resolve);

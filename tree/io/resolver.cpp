@@ -4,8 +4,10 @@
 // only while the Resolver exists.
 #include "tree/io/resolver.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +24,18 @@ namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;  // getaddrinfo and its NSS modules need well under 100 kB
 
+/// Returns true if no descriptor is left: getaddrinfo calls each name unknown then.
+bool has_no_descriptor_left() {
+  const int probe = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (probe < 0) return errno == EMFILE || errno == ENFILE;
+  ::close(probe);
+  return false;
+}
+
 Error translate(int code, int system_error) {
+  if (has_no_descriptor_left())
+    return Error(Errc::timed_out, Phase::resolve, "out of file descriptors",
+                 "raise ulimit -n or lower ++batch");
   switch (code) {
     case EAI_NONAME:
 #ifdef EAI_NODATA

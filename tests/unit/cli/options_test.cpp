@@ -147,7 +147,6 @@ TEST_CASE("counts have long and short forms, np and n are two names of one numbe
   CHECK(good({"+n", "3", "a"}).counts.processes == 3);
   CHECK(good({"++np", "3", "a"}).counts.processes == 3);
   CHECK(good({"++n", "2", "++np", "3", "a"}).counts.processes == 3);
-  CHECK(good({"+p0", "a"}).counts.pes == 0);
 }
 
 TEST_CASE("flags have a ++no- form and the last one counts") {
@@ -223,9 +222,13 @@ TEST_CASE("what becomes of a job that loses a process is abort, unless told othe
 }
 
 TEST_CASE("values are checked and the word is named") {
-  CHECK(has(failure({"+p4x", "a"}), "++p cannot be '4x'; it takes a whole number from 0 to 2147483647"));
+  CHECK(has(failure({"+p4x", "a"}), "++p cannot be '4x'; it takes a whole number from 1 to 2147483647"));
+  CHECK(has(failure({"+p0", "a"}), "++p cannot be '0'; it takes a whole number from 1"));
+  CHECK(has(failure({"+n", "0", "a"}), " cannot be '0'; it takes a whole number from 1"));
+  CHECK(has(failure({"++np", "0", "a"}), "++np cannot be '0'; it takes a whole number from 1"));
+  CHECK(has(failure({"++ppn", "0", "a"}), "++ppn cannot be '0'; it takes a whole number from 1"));
   CHECK(has(failure({"+p-1", "a"}), "++p cannot be '-1'"));
-  CHECK(has(failure({"++n", "16777217", "a"}), "from 0 to 16777216"));
+  CHECK(has(failure({"++n", "16777217", "a"}), "from 1 to 16777216"));
   CHECK(has(failure({"++branching", "0", "a"}), "++branching cannot be '0'"));
   CHECK(has(failure({"++numHosts", "99999999999999999999", "a"}), "++numHosts cannot be"));
   CHECK(has(failure({"++timeout", "0", "a"}), "++timeout cannot be '0'; it takes seconds above 0"));
