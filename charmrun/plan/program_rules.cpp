@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tree/clients/recoveries.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -69,6 +70,13 @@ wire::MpiService chosen_service(const Options& options, const wire::ProgramTrait
   }
 }
 
+/// Returns the error of +ppn: a netlrts process takes the number of its PEs from charmrun, which does not
+/// read the words of the program.
+Error one_plus(const std::string& count) {
+  return bad_input(fmt::format("+ppn {} has no effect in this build of Charm++", quotable(count)),
+                   fmt::format("++ppn {} gives each process so many PEs", quotable(count)));
+}
+
 }  // namespace
 
 wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
@@ -92,6 +100,10 @@ bool ProgramRules::is_smp() {
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
+  const Command& words = options_.arguments;
+  const auto plus = std::find(words.begin(), words.end(), "+ppn");
+  if (plus != words.end() && options_.counts.pes_per_process == 0 && traits().netstart && is_smp())
+    return one_plus(plus + 1 == words.end() ? "N" : *(plus + 1));
   if (auto mpi = check_mpi(placement); !mpi) return mpi;
   if (auto several = check_several(); !several) return several;
   if (auto build = check_syncft(); !build) return build;

@@ -88,6 +88,22 @@ TEST_CASE("a launch that depends on nothing reads no file") {
   CHECK(fixture.reads == 1);
 }
 
+TEST_CASE("+ppn, which only the program reads, is refused where charmrun must know the number") {
+  Fixture smp{Kind::netlrts_smp};
+  smp.options.counts.pes = 8;
+  smp.options.arguments = {"x", "+ppn", "4"};
+  CHECK(smp.complaint() ==
+        "options: +ppn 4 has no effect in this build of Charm++; ++ppn 4 gives each process so many PEs");
+  smp.options.counts.pes_per_process = 4;
+  CHECK(smp.complaint().empty());
+  for (const Kind kind : {Kind::netlrts, Kind::mpi_smp, Kind::plain}) {
+    Fixture other{kind};
+    other.options.counts.pes = 8;
+    other.options.arguments = {"+ppn", "4"};
+    CHECK(other.complaint().empty());
+  }
+}
+
 TEST_CASE("an MPI program is refused where it would be several jobs of size 1, unless the user wants that") {
   for (const Kind kind : {Kind::mpi, Kind::mpich, Kind::mpi4py}) {
     Fixture fixture{kind};
