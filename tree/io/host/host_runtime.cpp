@@ -12,6 +12,7 @@
 #include <iterator>
 #include <set>
 
+#include "tree/io/host/cpu_quota.hpp"
 #include "tree/io/host/cpus.hpp"
 #include "tree/io/host/own_addresses.hpp"
 #include "tree/io/host/program.hpp"
@@ -132,6 +133,8 @@ void HostRuntime::ready() {
   if (proto::needs_cpus(*job_)) {
     auto cpus = load_cpus();
     if (!cpus) return answer({0, cpus.error(), false});
+    const bool counts = job_->provision.by_topology() && job_->spawn.bind == CpuUnit::none;
+    if (const auto quota = counts ? cpu_quota() : std::nullopt) limit_count(*cpus, *quota);
     prepared.cpus = std::move(*cpus);
   }
   if (!sees_parent_) sees_parent_ = !may_restart_whole(job_->loss.recovery) || find_parent();
