@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -525,6 +526,17 @@ void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, kMostKept);
 }
 
+/// Returns the error of a stack that is too small for us: we would end by SIGSEGV.
+std::optional<Error> stack_error() {
+  constexpr rlim_t kLeast = 512U << 10;  // bytes
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeast) return {};
+  return Error{Errc::bad_input, Phase::run,
+               fmt::format("the stack may have only {} KiB (ulimit -Hs), charmrun needs {}",
+                           limit.rlim_cur >> 10U, kLeast >> 10U),
+               "raise the limit"};
+}
+
 /// Without what each library says of its own around it.
 std::string system_words(const std::exception& error) {
   if (const auto* of_system = dynamic_cast<const std::system_error*>(&error))
@@ -539,6 +551,7 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   fill_standard_descriptors();
   io::raise_descriptor_limit();
+  if (const auto error = stack_error()) return complain(*error), kLauncherFailed;
   try {
     return run({argv, argv + argc});
   } catch (const std::exception& error) {  // out of memory, threads or descriptors

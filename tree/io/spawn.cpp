@@ -33,6 +33,8 @@ namespace charmtree::io {
 
 namespace {
 
+constexpr rlim_t kOwnStack = 8U << 20;  // bytes, as most systems give by default
+
 enum class Step { descriptors, directory, exec, orphan, binding };
 
 /// What the child has to say of itself.
@@ -52,6 +54,16 @@ const rlimit& inherited_descriptor_limit() {
   return limit;
 }
 
+/// Returns the limit of the stack as it was at the first call.
+const rlimit& inherited_stack_limit() {
+  static const rlimit limit = [] {
+    rlimit now{};
+    ::getrlimit(RLIMIT_STACK, &now);
+    return now;
+  }();
+  return limit;
+}
+
 /// Of core files, for a process that may write so much if nothing forbids it.
 rlimit core_limit_for(std::uint64_t asked) {
   rlimit limit{};
@@ -64,7 +76,7 @@ struct Plan {
   std::vector<char*> paths, arguments, environment, shell;
   std::array<int, 3> fds{};
   const char* directory;
-  const rlimit *descriptor_limit, *core_limit;
+  const rlimit *descriptor_limit, *core_limit, *stack_limit;
   std::vector<unsigned long> cpus;  // a mask as the kernel takes it
   int inherited, cgroup;
   pid_t parent;
@@ -129,6 +141,7 @@ void enter(int cgroup) {
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
   ::setrlimit(RLIMIT_CORE, plan.core_limit);
+  ::setrlimit(RLIMIT_STACK, plan.stack_limit);
   if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | own_personality());
   if (!plan.cpus.empty() && ::sched_setaffinity(0, plan.cpus.size() * sizeof(unsigned long),
                                                 reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
@@ -314,6 +327,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   const rlimit core_limit = core_limit_for(request.core_limit);
   plan.descriptor_limit = &inherited_descriptor_limit();
   plan.core_limit = &core_limit;
+  plan.stack_limit = &inherited_stack_limit();
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
   plan.on_terminal = request.on_terminal;
@@ -382,6 +396,9 @@ void raise_descriptor_limit() {
   rlimit limit = inherited_descriptor_limit();
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  rlimit stack = inherited_stack_limit();
+  stack.rlim_cur = std::max(stack.rlim_cur, std::min<rlim_t>(stack.rlim_max, kOwnStack));
+  ::setrlimit(RLIMIT_STACK, &stack);
 }
 
 std::size_t most_links() {
