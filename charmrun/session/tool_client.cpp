@@ -67,8 +67,9 @@ public:
     if (!link_) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
     link_->start({[this](std::string_view bytes) { hear(bytes); },
                   [this](const io::LinkEnd&) {
-                    fail({Errc::link_lost, Phase::run, "the charmrun of the job is gone",
-                          "what ran beside its processes has ended with it"});
+                    fail({Errc::link_lost, Phase::run, "the charmrun of the job has closed the connection",
+                          "it is gone (charmrun ++list), or the output was read too slowly: what ran beside "
+                          "the processes has ended"});
                   },
                   {}});
     io_.run();

@@ -45,8 +45,12 @@ Result<std::shared_ptr<const UniqueFd>> SharedContents::of(const proto::SharedCo
   if (!form) return Error{Errc::bad_peer, Phase::table, fmt::format("{} is damaged", what)};
   auto file = std::make_shared<const UniqueFd>(sealed_file(name, *form));
   if (!*file) {
-    return Error{Errc::spawn_failed, Phase::table,
-                 fmt::format("no memory that processes could share for {}: {}", what, std::strerror(errno))};
+    const bool is_refused = errno == EPERM || errno == EACCES || errno == ENOSYS;
+    return Error{
+        Errc::spawn_failed, Phase::table,
+        fmt::format("no memory that processes could share for {}: {}{}", what,
+                    is_refused ? "memfd_create: " : "", std::strerror(errno)),
+        is_refused ? "does a filter of system calls (seccomp) there refuse it?" : "see ulimit -a there"};
   }
   made_.push_back({content.coded, file});
   return std::shared_ptr<const UniqueFd>{std::move(file)};
