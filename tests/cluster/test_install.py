@@ -47,6 +47,15 @@ def test_all_is_where_it_belongs(prefix: Path) -> None:
     assert told(prefix / "libexec/charmtree/mpi/mpiexec", "--version").startswith("charmrun (charmtree) ")
 
 
+def test_what_quickstart_builds_is_all_that_is_installed(charmrun: Path) -> None:
+    build = charmrun.parents[1]
+    scripts = [each.read_text() for each in build.rglob("cmake_install.cmake")]
+    files = {Path(path).name for text in scripts for path in re.findall(rf'"{re.escape(str(build))}/(\S+\.(?:a|so[.0-9]*)|bin/\S+)"', text)}
+    assert {"charmrun", "libcharmtree.a", "libpmi.so.0.0.0"} <= files, files
+    made = told("ninja", "-C", build, "-t", "commands", "installed")
+    assert {name for name in files if name not in made} == set()
+
+
 def test_the_version_says_what_is_inside(prefix: Path) -> None:
     lines = told(prefix / "bin/charmrun", "++version").splitlines()
     assert re.fullmatch(r"charmrun \(charmtree\) \d+\.\d+\.\d+", lines[0])
