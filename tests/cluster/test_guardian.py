@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guardian of a launcher that is stopped while its link ends (DESIGN D9). A launcher here is one that was just
-started, on this machine, and its link a pipe or a socket that the test holds."""
+"""The guardian of a launcher that is stopped or spins while its link ends (DESIGN D9). A launcher here is one that
+was just started, on this machine, and its link a pipe or a socket that the test holds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from vc_faults import wait_until
 from vc_job import patience, pause
+
+from spinning import make_spin
 
 LOOKS_S = 5.0  # so long it must have been stopped
 BOUND_S = 10.0  # docs/manual/guarantees.md, "Nothing stays behind"
@@ -89,6 +91,21 @@ def test_a_launcher_that_is_stopped_when_its_link_ends_is_killed(start: Start) -
     links = [start("pipe"), start("socket")]
     for one in links:
         one.stop()
+    _end_and_expect_kills(links)
+
+
+def test_a_launcher_that_spins_when_its_link_ends_is_killed(start: Start) -> None:
+    """Whatever it is doing: also if it was to stop on SIGTERM."""
+    links = [start("pipe"), start("socket")]
+    for one in links:
+        one.let_go()
+        make_spin(one.launcher)
+    os.kill(links[0].launcher, signal.SIGTERM)
+    _end_and_expect_kills(links)
+
+
+def _end_and_expect_kills(links: list[Link]) -> None:
+    for one in links:
         one.end()
     begin = time.monotonic()
     for one in links:

@@ -18,6 +18,8 @@ import pytest
 from vc_job import Job, kill, leftovers, pause
 from vcluster import Cluster
 
+from spinning import make_spin
+
 Factory = Callable[..., Cluster]
 _SSH_GROUPS = (range(0, 9), range(9, 18))
 _LOCAL_HOSTS = range(18, 26)
@@ -241,8 +243,14 @@ def test_a_launcher_that_hangs_does_not_hold_up_the_end(hosts: Cluster, charmrun
     assert not wrong + leftovers([job]), "\n".join(wrong)
 
 
-@pytest.mark.parametrize("stopped", ["a leaf", "an inner launcher"])
-def test_a_launcher_that_is_stopped_does_not_outlive_the_root(hosts: Cluster, charmrun: Path, stopped: str) -> None:
+def _stop(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize(("stopped", "stop"), [("a leaf", _stop), ("a leaf", make_spin), ("an inner launcher", _stop)])
+def test_a_launcher_that_does_nothing_does_not_outlive_the_root(
+    hosts: Cluster, charmrun: Path, stopped: str, stop: Callable[[int], None]
+) -> None:
     """It cannot see that its link has ended: its guardian can."""
     way, starter = _WAYS["kill-root"], Starter(hosts, charmrun)
     kinds = dict(zip(("plain", "charm"), _SSH_GROUPS, strict=True))
@@ -254,8 +262,8 @@ def test_a_launcher_that_is_stopped_does_not_outlive_the_root(hosts: Cluster, ch
         inner = {one.pid for one in job.inner()}  # and all guardians
         leaves = {one.host for one in job.launchers() if one.pid not in inner}
         where = [host for host in job.hosts[1:] if (host in leaves) == (stopped == "a leaf")]
-        os.kill(job.launcher(where[0]).pid, signal.SIGSTOP)
-    os.kill(virtual.launcher(_LOCAL_HOSTS[0]).pid, signal.SIGSTOP)
+        stop(job.launcher(where[0]).pid)
+    stop(virtual.launcher(_LOCAL_HOSTS[0]).pid)
     ended = [*jobs.values(), virtual]
     for job in ended:
         way.act(job)

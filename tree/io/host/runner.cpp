@@ -44,6 +44,7 @@ void Runner::dispatch(Event event) {
 
 void Runner::turn(Event event) {
   actions_.clear();
+  show_sign_of_life();
   node_.on(std::move(event), now(), actions_);
   for (Action& action : actions_) execute(action);
 }

@@ -130,8 +130,12 @@ void FdLink::pause_reading(bool paused) {
   if (!paused && handlers_.on_bytes) read();
 }
 
+int FdLink::descriptor() const {
+  return input_.is_open() ? const_cast<Stream&>(input_).native_handle() : -1;
+}
+
 std::optional<TcpEnds> FdLink::ends() const {
-  const auto ends = input_.is_open() ? tcp_ends(const_cast<Stream&>(input_).native_handle()) : std::nullopt;
+  const auto ends = input_.is_open() ? tcp_ends(descriptor()) : std::nullopt;
   const bool is_tcp = ends && (ends->own.ss_family == AF_INET || ends->own.ss_family == AF_INET6);
   return is_tcp ? ends : std::nullopt;
 }

@@ -31,6 +31,7 @@ public:
   std::size_t backlog() const override { return queue_.size(); }
   void pause_reading(bool paused) override;
   std::optional<TcpEnds> ends() const override;
+  int descriptor() const override;
   void close(Duration linger) override;
 
   FdLink(asio::io_context& io, pid_t child, ChildWatch* watch);
@@ -70,6 +71,7 @@ public:
   std::size_t backlog() const override { return link_->backlog(); }
   void pause_reading(bool paused) override { link_->pause_reading(paused); }
   std::optional<TcpEnds> ends() const override { return link_->ends(); }
+  int descriptor() const override { return link_->descriptor(); }
   void close(Duration linger) override { link_->close(linger); }
 
 private:

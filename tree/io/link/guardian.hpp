@@ -2,14 +2,20 @@
 // The process that outlives a launcher. A launcher that is killed cannot clean up; PDEATHSIG takes the
 // programs that it started itself, and a later sweep finds what carries the job's mark, but nothing would
 // find a daemon that has left its parent, session and environment behind. So each launcher is the child of a
-// process that does nothing but wait: as a subreaper it then inherits all of them. A launcher that is stopped
-// when its link ends does not see that; its guardian does.
+// process that does nothing but wait: as a subreaper it then inherits all of them.
 //
-// It is forked before anything is set up (0.3 ms, a few pages). It holds the input of the launcher's link, of
-// which it reads nothing, and kills a launcher that has been stopped at each of six looks, a second apart,
-// since that has ended; as long as the link lives it sleeps. What was stopped after an adoption is left to
-// the parent, since the link that the guardian knows is not the launcher's any more; so is a launcher over
-// ++mpiexec. Launchers of other virtual hosts of the machine live on where somebody may adopt them.
+// A launcher that is stopped, hangs or spins when its link ends does not end its host's processes; its
+// guardian does. The guardian holds a copy of the descriptor whose hang-up is the end of the link, and reads
+// nothing of it. The launcher counts signs of life in a page that both see: one for each event that it
+// handles, and, once its link has ended, one each 500 ms. The guardian looks at the count once a second from
+// the end of the link on, and kills a launcher of which five looks in a row have seen nothing new. As long as
+// the link lives the guardian sleeps.
+//
+// The launcher passes each new link (after an adoption, or over ++mpiexec), and reports that it has closed
+// one itself. So a launcher that is adopted in time is watched by its new link alone.
+//
+// The guardian is forked before anything is set up (0.3 ms, a few pages). Launchers of other virtual hosts of
+// the machine live on where a launcher above may adopt them.
 #pragma once
 
 #include <optional>
@@ -20,12 +26,11 @@ namespace charmtree::io {
 /// What this process has been started with as its stdin.
 enum class Stdin { link, other };
 
-/// Splits this process in two; call it before anything else is set up. The child, which gets nothing, goes on
-/// as the launcher; it is sent SIGTERM should its guardian die. The parent waits for the launcher's end,
-/// kills all that it left, and returns the status to exit with, or dies of the signal that ended the
-/// launcher. It keeps none of the launcher's descriptors but the input of its link, until that has ended, or
-/// the launcher: it reads nothing, but kills a launcher that has been stopped for 5 s since the link's end.
-/// Without a second process (the user's limit), the launcher goes on alone.
+/// Splits this process in two; call it before anything else is set up. Returns nothing in the child, which
+/// continues as the launcher and is sent SIGTERM should its guardian die. The parent waits for the launcher's
+/// end, kills all that it left, and returns the status to exit with, or dies of the signal that ended the
+/// launcher. It keeps none of the launcher's descriptors but its link. Without a second process (the user's
+/// limit) or memory, the launcher continues alone.
 std::optional<int> stand_guard(Stdin input);
 
 /// The launcher names the socket file that is to be removed after its end, however that comes. No effect
@@ -36,8 +41,15 @@ void leave_to_guardian(const std::string& socket);
 /// real hosts do: somebody may adopt them. They clean up by themselves where nobody does.
 void spare_launchers();
 
-/// The launcher's link is no longer that which it was started with: the guardian takes no notice of that
-/// one's end.
-void replace_guarded_link();
+/// Shows the guardian that this launcher handles events. Cheap, and without effect in a process that has no
+/// guardian, as the next two.
+void show_sign_of_life();
+
+/// Replaces the link that the guardian watches. The hang-up of `descriptor`, which the guardian gets a copy
+/// of, is the end of the new one.
+void guard_link(int descriptor);
+
+/// Reports that this launcher has closed its link: the guardian closes its copy, and expects signs of life.
+void end_guarded_link();
 
 }  // namespace charmtree::io

@@ -52,6 +52,9 @@ public:
   /// The connection that carries it, if that is one of TCP.
   virtual std::optional<TcpEnds> ends() const { return {}; }
 
+  /// Returns the descriptor whose hang-up is the end of the link; -1: there is none.
+  virtual int descriptor() const = 0;
+
   /// Ends the link: queued bytes are sent for at most `linger`, then everything is released. No handler is
   /// called any more.
   virtual void close(Duration linger) = 0;

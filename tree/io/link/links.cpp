@@ -108,7 +108,8 @@ Links::Links(asio::io_context& io, Transports transports, std::function<void(pro
       on_drained_(std::move(on_drained)),
       remit_(std::move(remit)),
       look_(io),
-      linger_(io) {}
+      linger_(io),
+      life_(io) {}
 
 Links::~Links() {
   for (auto& [id, port] : ports_) port->gone = true;
@@ -120,6 +121,7 @@ void Links::open_parent(std::unique_ptr<Link> link) {
   port->heard = now();
   port->up = true;
   ports_.emplace(proto::kParentLink, port);
+  guard_link(port->link->descriptor());
   port->link->send(wire::make_greeting());
   start(port);
   transports_.ssh->set_signer(
@@ -292,9 +294,23 @@ void Links::drop(const PortPtr& port) {
   ports_.erase(port->id);
   flow_.forget(port->id);
   if (port->link) port->link->close(kLinger);
+  if (port->id == proto::kParentLink) {
+    end_guarded_link();
+    live_without_parent();
+  }
   if (port->id == proto::kParentLink && parent_ended_) asio::post(io_, std::exchange(parent_ended_, nullptr));
   // The link may be calling us: it goes when the loop comes round.
   asio::post(io_, [port] { port->link.reset(); });
+}
+
+/// Shows signs of life as long as the loop turns and no other parent has come.
+void Links::live_without_parent() {
+  life_.expires_after(kSignOfLife);
+  life_.async_wait([this](error_code ec) {
+    if (ec || ports_.contains(proto::kParentLink)) return;
+    show_sign_of_life();
+    live_without_parent();
+  });
 }
 
 void Links::execute(const proto::CancelLogin& action) {
@@ -472,7 +488,8 @@ void Links::execute(const proto::ReplaceParent&) {
   if (const auto old = ports_.find(proto::kParentLink); old != ports_.end()) drop(PortPtr{old->second});
   port->id = proto::kParentLink;
   ports_.emplace(port->id, port);
-  replace_guarded_link();
+  life_.cancel();
+  guard_link(port->link->descriptor());
 }
 
 /// Who is not read has been heard, as far as anybody can tell. Behind a command of the user's, or under a

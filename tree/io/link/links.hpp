@@ -35,6 +35,8 @@ public:
   static constexpr Duration kGreetingLimit = 30s;
   /// What may still be sent when a link is closed.
   static constexpr Duration kLinger = 2s;
+  /// From one sign of life to the next, for the guardian, once the link to the parent has ended.
+  static constexpr Duration kSignOfLife = 500ms;
 
   using Remits = std::function<wire::Remit(proto::LinkId)>;
 
@@ -93,6 +95,7 @@ private:
   void drained(const PortPtr& port);
   void end_relay(const PortPtr& port);
   PortPtr local_port(UniqueFd fd);
+  void live_without_parent();
 
   asio::io_context& io_;
   Transports transports_;
@@ -108,6 +111,7 @@ private:
   asio::steady_timer look_;               // at full links
   asio::steady_timer linger_;
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
+  asio::steady_timer life_;             // signs of life, while there is no parent
 };
 
 }  // namespace charmtree::io

@@ -25,6 +25,7 @@ public:
   std::size_t backlog() const override { return carrier_->backlog(); }
   void pause_reading(bool paused) override { carrier_->pause_reading(paused); }
   std::optional<TcpEnds> ends() const override { return carrier_->ends(); }
+  int descriptor() const override { return carrier_->descriptor(); }
   void close(Duration linger) override { carrier_->close(linger); }
 
   /// Called once, from the event loop, when the other end has proved itself. Set before start().

@@ -27,6 +27,7 @@ public:
   std::size_t backlog() const override;
   void pause_reading(bool paused) override;
   std::optional<TcpEnds> ends() const override;
+  int descriptor() const override { return -1; }  // a channel among the session's
   void close(Duration linger) override;
 
 private:
