@@ -548,6 +548,7 @@ std::string system_words(const std::exception& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  io::take_all_signals();
   keep_freed_memory();
   fill_standard_descriptors();
   io::raise_descriptor_limit();

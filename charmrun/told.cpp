@@ -7,11 +7,12 @@
 
 #include "charmrun/machinery.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/io/write_error.hpp"
 
 namespace charmtree {
 
 void complain_of_output(int error) {
-  complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
+  complain({Errc::internal, Phase::run, "cannot write to stdout: " + io::write_error(error), {}});
 }
 
 Result<std::optional<EventWriter>> open_events(const Options& options) {

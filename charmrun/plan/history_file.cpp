@@ -14,12 +14,13 @@
 
 #include "charmrun/plan/state_file.hpp"
 #include "tree/io/unique_fd.hpp"
+#include "tree/io/write_error.hpp"
 
 namespace charmtree {
 namespace {
 
 std::string reason(const std::string& path) {
-  return fmt::format("{}: {}", path, strerror(errno));
+  return fmt::format("{}: {}", path, io::write_error(errno));
 }
 
 /// Homes that cannot be written are none of the user's worries.

@@ -17,6 +17,7 @@
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/io/write_error.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/message_members.hpp"
 
@@ -142,7 +143,7 @@ Result<void> TreeFile::keep(const proto::KeepTree& now) {
     touch_tree(path_);
     return {};
   }
-  return Error{Errc::internal, Phase::run, fmt::format("{}: {}", path_, std::strerror(errno)), {}};
+  return Error{Errc::internal, Phase::run, fmt::format("{}: {}", path_, io::write_error(errno)), {}};
 }
 
 /// By this machine's clock, whatever that of a file server is.

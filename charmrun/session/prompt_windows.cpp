@@ -108,6 +108,7 @@ Error become_tmux(const Options& options, const std::string& job, const wire::Pr
   const CommandLine words =
       tmux_command(prompts_of(options.debug, job, processes), is_in_tmux() ? Tmux::window : Tmux::attached);
   std::vector<char*> arguments = io::pointers(words);
+  io::restore_usual_signals();
   ::execvp(arguments.front(), arguments.data());
   return {Errc::no_program, Phase::options, fmt::format("tmux: {}", std::strerror(errno)),
           "install tmux, or use ++gdb, which needs none"};

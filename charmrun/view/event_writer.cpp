@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/view/event_writer.hpp"
+#include "tree/io/write_error.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -37,8 +38,7 @@ Result<void> EventWriter::write_now(std::string_view text) const {
     }
     if (size < 0 && errno == EPIPE) return {};  // nobody wants what is behind a closed pipe
     if (size < 0 && errno != EAGAIN && errno != EINTR)
-      return Error{
-          Errc::internal, Phase::run, std::string{"++json: cannot write: "} + std::strerror(errno), {}};
+      return Error{Errc::internal, Phase::run, "++json: cannot write: " + io::write_error(errno), {}};
     pollfd writable{fd, POLLOUT, 0};  // somebody made the descriptor non-blocking
     ::poll(&writable, 1, -1);
   }

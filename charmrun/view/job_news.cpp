@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/view/job_news.hpp"
+#include "tree/io/write_error.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -73,7 +74,7 @@ void JobNews::write_progress(const proto::Progress& progress, const std::vector<
 void JobNews::say_broken(int error) {
   if (error == 0 || std::exchange(is_broken_, true)) return;
   hooks_.say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", place_,
-                                      std::strerror(error)));
+                                      io::write_error(error)));
 }
 
 bool JobNews::drain(Duration limit) {

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from running import CAMPAIGN, PATIENCE_S, Factory, built, double_lines, program_lines
+from running import CAMPAIGN, PATIENCE_S, Factory, built, double_lines, error_line, program_lines
 from served import FILE, GETINFO, Served
 from vc_faults import wait_until
 from vc_job import Job, leftovers, pause, resident_kb
@@ -147,3 +148,24 @@ def test_a_full_spool_is_told_and_loses_nothing(cluster: Factory, charmrun: Path
     said = "its spool is full (4 MiB, ++spool): processes that print wait there until their output is read"
     assert done.stderr.splitlines() == [f"charmrun: {hosts.hosts[1].name}: {said}"]
     assert not leftovers([job])
+
+
+def test_a_limit_on_files_ends_no_launcher(cluster: Factory, charmrun: Path) -> None:
+    """A launcher that may write no more says so, and waits for the reader where it can. Programs have the limit's usual
+    signal."""
+    hosts, flood = cluster(1), 16000
+    argv = ["prlimit", f"--fsize={1 << 20}", charmrun, "++local", "+p2", built(charmrun, "charm_double"), "--process", 1, "--flood", flood]
+    with unread(hosts, argv, 1) as (job, pipe):
+        job.until(lambda: "its spool cannot be written" in job.err, "a word about the spool")
+        done = read_all(job, pipe)
+    assert done.returncode == 0, done.stderr
+    assert sum(": flood " in line for line in done.stdout.splitlines()) == flood
+    assert "(/tmp: larger than files may be (ulimit -f))" in done.stderr, done.stderr
+    assert not leftovers([job])
+    limited = ["prlimit", "--fsize=16", charmrun, "++local", "+p2"]
+    shared = hosts.run(0, [*limited, "++verbose", built(charmrun, "alltoall")], timeout=PATIENCE_S)
+    assert "that processes could share for the node table: larger than files may be (ulimit -f)" in shared.stderr, shared
+    assert "lost the launcher" not in shared.stderr, shared
+    writer = hosts.run(0, [*limited, "sh", "-c", "exec head -c 99 /dev/zero > /tmp/large"], timeout=PATIENCE_S)
+    assert f"killed by signal {int(signal.SIGXFSZ)} " in error_line(writer, 128 + signal.SIGXFSZ), writer
+    hosts.run(0, ["rm", "/tmp/large"], check=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -65,6 +66,30 @@ def test_signals_of_the_users_reach_the_program_alone(start: Start) -> None:
     said(job, "got TERM")
     assert job.wait() == -signal.SIGTERM
     assert "got QUIT" not in job.out
+
+
+MASKED = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("here", [(), ("++local",)])
+def test_signals_that_the_starter_has_blocked_come_in(start: Start, here: tuple[str, ...]) -> None:
+    job = ready(start(*here, before=("/usr/bin/python3", "-c", MASKED)))
+    ours = [*job.running("charmrun"), *job.running("traps")]
+    assert len(ours) > HOSTS
+    for one in ours:  # a guardian waits for SIGCHLD alone
+        assert blocked(one.pid) <= {signal.SIGCHLD}, one
+    job.signal(signal.SIGTERM)
+    said(job, "got TERM")
+    assert job.wait() == -signal.SIGTERM
+
+
+def blocked(pid: int) -> set[int]:
+    mask = int(re.findall(r"SigBlk:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))[0], 16)
+    return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
 
 
 def test_who_ignores_it_is_killed_after_the_grace(start: Start) -> None:

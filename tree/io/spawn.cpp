@@ -153,7 +153,7 @@ void enter(int cgroup) {
   forget_handlers();
   sigset_t none;
   sigemptyset(&none);
-  ::signal(SIGPIPE, SIG_DFL);
+  restore_usual_signals();
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   told.is_traced = plan.held && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0;
   int error = ENOENT;
@@ -390,6 +390,18 @@ DescriptorLimit spawned_descriptor_limit() {
 
 std::uint64_t spawned_core_limit(std::uint64_t asked) {
   return core_limit_for(asked).rlim_cur;
+}
+
+void take_all_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);
+}
+
+void restore_usual_signals() {
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
 }
 
 void raise_descriptor_limit() {

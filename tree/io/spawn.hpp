@@ -59,6 +59,14 @@ std::uint64_t spawned_core_limit(std::uint64_t asked = 0);
 /// What spawn() starts gets back the limit that we were started with. Call it first thing in main.
 void raise_descriptor_limit();
 
+/// Lets all signals in, whatever the starter of this process has blocked, and makes a write beyond the limit
+/// of a file (RLIMIT_FSIZE) an error instead of a signal. What spawn() starts gets neither. Call it first
+/// thing in main.
+void take_all_signals();
+
+/// Gives SIGPIPE and SIGXFSZ their usual meaning back, for a program that this process becomes.
+void restore_usual_signals();
+
 /// To so many other launchers this process can hold links with the descriptors that it may open: each may
 /// take four (pipes of an ssh command), and a quarter, or 32, is left for all else. At least one.
 std::size_t most_links();

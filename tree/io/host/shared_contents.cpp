@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tree/io/sealed_file.hpp"
+#include "tree/io/write_error.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/shared_table.hpp"
 #include "tree/wire/shared_values.hpp"
@@ -45,11 +46,12 @@ Result<std::shared_ptr<const UniqueFd>> SharedContents::of(const proto::SharedCo
   if (!form) return Error{Errc::bad_peer, Phase::table, fmt::format("{} is damaged", what)};
   auto file = std::make_shared<const UniqueFd>(sealed_file(name, *form));
   if (!*file) {
-    const bool is_refused = errno == EPERM || errno == EACCES || errno == ENOSYS;
+    const int error = errno;
+    const bool is_refused = error == EPERM || error == EACCES || error == ENOSYS;
     return Error{
         Errc::spawn_failed, Phase::table,
         fmt::format("no memory that processes could share for {}: {}{}", what,
-                    is_refused ? "memfd_create: " : "", std::strerror(errno)),
+                    is_refused ? "memfd_create: " : "", write_error(error)),
         is_refused ? "does a filter of system calls (seccomp) there refuse it?" : "see ulimit -a there"};
   }
   made_.push_back({content.coded, file});

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tree/io/signals_blocked.hpp"
+#include "tree/io/write_error.hpp"
 
 namespace charmtree::io {
 
@@ -64,7 +65,7 @@ proto::Spooled SpoolFile::write(const proto::SpoolWrite& action) {
     const ssize_t put = ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
                                  static_cast<off_t>(action.offset + done));
     if (put > 0) done += static_cast<std::size_t>(put);
-    if (put < 0 && errno != EINTR) return {fmt::format("{}: {}", folder_, strerror(errno))};
+    if (put < 0 && errno != EINTR) return {fmt::format("{}: {}", folder_, write_error(errno))};
   }
   return {};
 }

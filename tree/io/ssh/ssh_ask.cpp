@@ -44,10 +44,20 @@ Child start(std::size_t index, const std::vector<std::string>& command) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 2);
+  posix_spawnattr_t signals;  // as spawn() leaves them
+  posix_spawnattr_init(&signals);
+  posix_spawnattr_setflags(&signals, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  sigset_t usual;
+  sigemptyset(&usual);
+  posix_spawnattr_setsigmask(&signals, &usual);
+  sigaddset(&usual, SIGPIPE);
+  sigaddset(&usual, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&signals, &usual);
   const std::vector<char*> argv = pointers(command);
   const std::vector<std::string> environment = proto::without_loader_variables(own_environment());
   const std::vector<char*> variables = pointers(environment);
-  const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), variables.data());
+  const int error = posix_spawnp(&child.pid, argv[0], &actions, &signals, argv.data(), variables.data());
+  posix_spawnattr_destroy(&signals);
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) child.fd = pipe->read_end.release();
   return child;
