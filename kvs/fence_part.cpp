@@ -34,9 +34,10 @@ std::uint64_t below(LinkId link, const Ranges& group, const Seat& seat) {
 /// Those of the group that are here or below.
 std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   const Subtree& subtree = seat.launch.subtree();
-  const LocalProcesses local = seat.processes != nullptr ? seat.processes->local() : LocalProcesses{};
+  static const LocalProcesses kNone;
+  const LocalProcesses& local = seat.processes != nullptr ? seat.processes->local() : kNone;
   if (is_everybody(group, seat.job)) return std::uint64_t{local.size()} + subtree.processes();
-  std::uint64_t size = local.among(group).size();
+  std::uint64_t size = local.count_among(group);
   for (const auto& [link, ranges] : subtree.split(group)) size += wire::size_of(ranges);
   return size;
 }

@@ -96,11 +96,19 @@ std::string Worlds::place(const wire::ProgramWanted& wanted, const std::set<std:
   if (hosts.empty())
     return fmt::format("the job has no host called {}",
                        wanted.hosts.empty() ? std::string{} : wanted.hosts.front());
+  if (wanted.processes > std::uint64_t{kMaxSpawnedOnHost} * hosts.size())
+    return fmt::format("a host may be given {} processes by others: {} are too many for {} hosts",
+                       kMaxSpawnedOnHost, wanted.processes, hosts.size());
   for (std::uint32_t i = 0; i < wanted.processes; ++i) {
     const auto [processes, host] = hosts.top();
     hosts.pop();
     ++counts[host];
     hosts.push({processes + 1, host});
+  }
+  for (const auto& [host, processes] : counts) {
+    if (so_far[host] + processes - hosts_[host].processes > kMaxSpawnedOnHost)
+      return fmt::format("a host may be given {} processes by others, and {} has been given {}",
+                         kMaxSpawnedOnHost, hosts_[host].name, so_far[host] - hosts_[host].processes);
   }
   for (const auto& [host, processes] : counts) {
     shares.push_back({host, first, processes});

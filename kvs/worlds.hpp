@@ -29,6 +29,8 @@ public:
 
   /// Worlds that a job may have.
   static constexpr std::size_t kMost = 100'000;
+  /// Spawned processes that a host may be given in all. Its launcher keeps about 1 KiB of each.
+  static constexpr std::uint32_t kMaxSpawnedOnHost = 1U << 16;
 
   /// `absent`: hosts that cannot be started. What is asked before all hosts are up is asked again.
   void on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);

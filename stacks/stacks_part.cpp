@@ -18,13 +18,6 @@ bool may_say(LinkId link, const wire::Stacks& stacks, const Subtree& subtree) {
   return processes <= subtree.most_processes_of(link) && subtree.speaks_for(link, stacks.groups);
 }
 
-StackSet::Ranges ranges_of(const LocalProcesses& local) {
-  StackSet::Ranges all;
-  if (local.count > 0) all.push_back({local.first, local.first + local.count - 1});
-  for (const std::uint32_t process : local.joined) all.push_back({process, process});
-  return all;
-}
-
 }  // namespace
 
 void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
@@ -71,7 +64,7 @@ void StacksPart::turn(Turn& turn) {
     return is_lost || is_late;
   });
   if (open_->awaits_host && is_late)
-    open_->stacks.add_unread(ranges_of(seat.processes->local()), "it could not be looked at in time");
+    open_->stacks.add_unread(seat.processes->local().ranges(), "it could not be looked at in time");
   else if (open_->awaits_host || !open_->below.empty())
     return;
   Open done = *std::exchange(open_, std::nullopt);

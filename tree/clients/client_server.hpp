@@ -24,6 +24,7 @@
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_silence.hpp"
+#include "tree/clients/local_processes.hpp"
 #include "tree/clients/program_kind.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/messages.hpp"
@@ -198,23 +199,6 @@ using ClientOutput =
                  CrashAcked, ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady,
                  TopologyWanted, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
-
-/// The processes of one host, as every server needs them.
-struct LocalProcesses {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-  std::uint32_t total = 0;                 // of the job
-  std::vector<std::uint32_t> joined = {};  // from other hosts, in the order in which they came (DESIGN D24)
-  bool is_first(std::uint32_t process) const { return process >= first && process - first < count; }
-  bool contains(std::uint32_t process) const;
-  std::uint32_t size() const { return count + static_cast<std::uint32_t>(joined.size()); }
-  /// Its rank among them. Precondition: contains(process).
-  std::uint32_t rank_of(std::uint32_t process) const;
-  /// The one of that rank.
-  std::uint32_t at(std::uint32_t rank) const { return rank < count ? first + rank : joined[rank - count]; }
-  /// Those of them that are in the ranges, rising.
-  std::vector<std::uint32_t> among(const std::vector<wire::ProcessSet::Range>& ranges) const;
-};
 
 class ClientServer {
 public:

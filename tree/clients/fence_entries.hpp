@@ -61,7 +61,7 @@ public:
   bool over(const wire::FenceDown& down, const LocalProcesses& local) {
     const wire::Fence first = down.fence.first();
     const bool has_failed = !down.failure.empty();
-    if (has_failed && groups_.size() < GroupFences::kMost && !local.among(first.processes).empty())
+    if (has_failed && groups_.size() < GroupFences::kMost && local.count_among(first.processes) > 0)
       groups_.try_emplace(first);
     const auto found = groups_.find(first);
     if (found == groups_.end()) return false;
@@ -132,7 +132,7 @@ private:
     const auto& [fence, group] = each;
     const std::size_t entered = group.epochs.front().size();
     if (entered == 0 || entered == wire::size_of(fence.processes)) return entered > 0;
-    return entered == local.among(fence.processes).size() ||
+    return entered == local.count_among(fence.processes) ||
            wire::first_common(fence.processes, lost).has_value();
   }
   static Step step(const typename Groups::value_type& each, bool is_over) {

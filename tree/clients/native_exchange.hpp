@@ -51,7 +51,7 @@ private:
   };
   auto is_of_host() const {
     return [this](const wire::Fence& fence) {
-      return local_.among(fence.processes).size() == wire::size_of(fence.processes);
+      return local_.count_among(fence.processes) == wire::size_of(fence.processes);
     };
   }
   void act(const std::vector<Fences::Step>& steps, const wire::FenceDown* fence, ClientOutputs& out);

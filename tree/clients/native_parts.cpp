@@ -72,7 +72,7 @@ void NativeParts::lost(const std::vector<wire::ProcessSet::Range>& processes, Cl
   exchange_.lost(processes, out);
   rings_.lost(processes, out);
   offers_.lost(processes, out);
-  if (!local_.among(processes).empty()) attributes_.give_up(out);
+  if (local_.count_among(processes) > 0) attributes_.give_up(out);
 }
 
 void NativeParts::forget(ClientId client, ClientOutputs& out) {

@@ -24,13 +24,7 @@ namespace {
 /// processes.
 void add_places(const LocalProcesses& local, const NativeJob& job, native::Welcome& welcome) {
   welcome.hosts = std::max(job.hosts, welcome.host + 1);
-  if (local.count > 0) welcome.local.push_back({local.first, local.first + local.count - 1});
-  for (const std::uint32_t each : local.joined) {
-    if (!welcome.local.empty() && welcome.local.back().last + 1 == each)
-      welcome.local.back().last = each;
-    else
-      welcome.local.push_back({each, each});
-  }
+  welcome.local = local.ranges();
   const auto add = [](std::uint64_t sum, const wire::HostRun& run) {
     return sum + std::uint64_t{run.hosts} * run.processes;
   };
@@ -343,7 +337,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
 }
 
 void NativeServer::join(std::uint32_t process) {
-  local_.joined.push_back(process);
+  local_.joined.add(process);
   places_.emplace_back();
   pending_.widen();
 }

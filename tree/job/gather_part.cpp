@@ -145,7 +145,7 @@ void GatherPart::count_out(const std::vector<wire::ProcessSet::Range>& told, Tur
   }
   replay_.forget_lost(progress_.lost);
   if (seat.processes != nullptr)
-    progress_.gone += static_cast<std::uint32_t>(seat.processes->local().among(processes).size());
+    progress_.gone += static_cast<std::uint32_t>(seat.processes->local().count_among(processes));
   for (const auto& [link, ranges] : seat.launch.subtree().split(processes))
     progress_.gone += static_cast<std::uint32_t>(wire::size_of(ranges));
 }

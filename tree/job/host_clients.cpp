@@ -173,7 +173,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
 void HostClients::table(const wire::Blob& coded, HostTurn& turn, HostParts& parts) {
   parts.queue_pairs.table(coded);
   ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.table(coded, outputs); }, turn, parts);
-  const auto& all = turn.own.all();
+  const auto& all = std::as_const(turn.own).all();
   const bool any =
       std::any_of(all.begin(), all.end(), [](const OwnProcess& each) { return each.can().counts_pes; });
   if (any && !turn.own.phase().ending) parts.smp.table_comes(turn.job, turn.now);

@@ -82,7 +82,7 @@ void HostEnds::on(const ProcessExited& event, HostTurn& turn) {
   const bool typed_for = event.process == job.input.process && !job.input.to_all && !comes_again;
   if (typed_for && (job.terminal || job.input.is_typed)) turn.up.messages.emplace_back(wire::InputReturned{});
   process.end.exit = event;
-  ++waiting_exits_;
+  waiting_exits_.insert(event.process);
   process.end.report_by = turn.now + kLastWords;
   if (!must_be_heard(process, turn)) tell_waiting_exit(event.process, turn);
 }
@@ -90,7 +90,7 @@ void HostEnds::on(const ProcessExited& event, HostTurn& turn) {
 void HostEnds::tell_waiting_exit(std::uint32_t number, HostTurn& turn) {
   OwnProcess& process = turn.own.at(number);
   const ProcessExited event = *std::exchange(process.end.exit, std::nullopt);
-  --waiting_exits_;
+  waiting_exits_.erase(number);
   process.end.report_by = kNever;
   turn.flush(number, wire::Tail::ended);
   tell_exit(number, event, turn);
@@ -198,9 +198,17 @@ void HostEnds::says(const wire::Silence& silence, HostTurn& turn) {
 }
 
 void HostEnds::tell_heard(HostTurn& turn) {
-  const std::vector<OwnProcess>& all = turn.own.all();
-  for (std::uint32_t i = 0; i < all.size() && waiting_exits_ > 0; ++i) {
-    if (all[i].end.exit && !must_be_heard(all[i], turn)) tell_waiting_exit(turn.own.local().at(i), turn);
+  std::vector<std::uint32_t> heard;
+  for (const std::uint32_t process : waiting_exits_) {
+    if (!must_be_heard(std::as_const(turn.own).at(process), turn)) heard.push_back(process);
+  }
+  for (const std::uint32_t process : heard) tell_waiting_exit(process, turn);
+}
+
+void HostEnds::reshape(const OwnProcesses& own) {
+  waiting_exits_.clear();
+  for (std::uint32_t rank = 0; rank < own.local().size(); ++rank) {
+    if (own.all()[rank].end.exit) waiting_exits_.insert(own.local().at(rank));
   }
 }
 

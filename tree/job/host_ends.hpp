@@ -4,6 +4,8 @@
 // for the root to say.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 
 #include "tree/job/host_turn.hpp"
@@ -37,18 +39,17 @@ public:
   void tell_heard(HostTurn& turn);
   /// Tells what has waited for long enough, of this process.
   void tick(std::uint32_t process, HostTurn& turn);
-  static Instant next_deadline(const OwnProcess& process) {
-    return earlier(process.end.explain_by, process.end.report_by);
-  }
   /// It is about to be replaced, and what has not been told of it is not any more.
-  void forget(const OwnProcess& process) { waiting_exits_ -= process.end.exit ? 1 : 0; }
+  void forget(std::uint32_t process) { waiting_exits_.erase(process); }
+  /// The job is resized, and processes have other numbers.
+  void reshape(const OwnProcesses& own);
 
 private:
   void tell_exit(std::uint32_t process, const ProcessExited& event, HostTurn& turn);
   void tell_waiting_exit(std::uint32_t process, HostTurn& turn);
   std::string take_last_words(const OwnProcess& process);
 
-  std::uint32_t waiting_exits_ = 0;
+  std::set<std::uint32_t> waiting_exits_;  // processes with KnownEnd::exit
   bool told_last_words_ = false;
 };
 

@@ -41,7 +41,7 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
 
 void HostProcesses::start_successor(std::uint32_t process, HostTurn& turn) {
   if (own_.phase().ending) return;
-  parts_.ends.forget(own_.at(process));
+  parts_.ends.forget(process);
   parts_.start.start_successor(process, turn);
 }
 
@@ -49,20 +49,14 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
   HostTurn turn = turn_of(now, out, up);
   parts_.smp.tick(*job_, local().first, now, up.messages);
   clients_.tick(turn, parts_);
-  for (std::uint32_t rank = 0; rank < local().size(); ++rank) {
-    const std::uint32_t process = local().at(rank);
-    own_.all()[rank].output.tick(now, turn.way_of(process));
+  for (const std::uint32_t process : own_.due(now)) {
+    own_.at(process).output.tick(now, turn.way_of(process));
     parts_.ends.tick(process, turn);
   }
 }
 
 Instant HostProcesses::next_deadline() const {
-  Instant deadline = earlier(parts_.smp.next_deadline(), clients_.next_deadline());
-  for (const OwnProcess& process : own_.all()) {
-    deadline = earlier(deadline, HostEnds::next_deadline(process));
-    deadline = earlier(deadline, process.output.next_deadline());
-  }
-  return deadline;
+  return earlier(own_.next_deadline(), earlier(parts_.smp.next_deadline(), clients_.next_deadline()));
 }
 
 void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Upward& up) {
@@ -202,6 +196,7 @@ void HostProcesses::reshape(const wire::Share& share, Instant now, Upward& up) {
   HostTurn turn = turn_of(now, none, up);
   const std::uint32_t staying = own_.reshape(share, job_->processes);
   clients_.reshape(own_);
+  parts_.ends.reshape(own_);
   parts_.start.reshape(staying, turn);
   parts_.registration.reshape(staying, parts_.start.host(), turn);
 }

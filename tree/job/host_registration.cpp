@@ -27,7 +27,7 @@ void HostRegistration::tell_tuples(const ReadyHost& host, HostTurn& turn) {
   const LocalProcesses& local = turn.own.local();
   wire::TupleBlock block{turn.host, local.first, host.address, {}};
   for (std::uint32_t rank = 0; rank < local.count; ++rank)
-    block.tuples.push_back(std::move(turn.own.all()[rank].tuple));
+    block.tuples.push_back(std::move(turn.own.at(local.first + rank).tuple));
   turn.up.facts.blocks.push_back(std::move(block));
 }
 

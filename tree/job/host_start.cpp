@@ -104,9 +104,10 @@ namespace {
 
 ProcessPlace place_of(std::uint32_t process, const HostTurn& turn) {
   const wire::World world = wire::world_of(turn.job.spawn.further, turn.job.processes, process);
-  const std::vector<std::uint32_t> here = turn.own.local().among({world.range()});
-  const auto rank = std::lower_bound(here.begin(), here.end(), process) - here.begin();
-  return {world, process, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(here.size())};
+  const LocalProcesses& local = turn.own.local();
+  const std::size_t behind = local.count_among({{process, world.range().last}});  // with the process itself
+  const std::size_t all = local.count_among({world.range()});
+  return {world, process, static_cast<std::uint32_t>(all - behind), static_cast<std::uint32_t>(all)};
 }
 
 }  // namespace

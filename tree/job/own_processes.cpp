@@ -18,6 +18,13 @@ std::vector<std::uint32_t> OwnProcesses::living() const {
   return numbers;
 }
 
+std::vector<std::uint32_t> OwnProcesses::due(Instant now) const {
+  if (next_deadline() > now) return {};
+  std::vector<std::uint32_t> processes = deadlines_.due(now);
+  for (std::uint32_t& each : processes) each = local_.at(each);
+  return processes;
+}
+
 void OwnProcesses::starts(std::uint32_t process) {
   at(process).state = OwnProcess::State::starting;
   ++alive_;
@@ -31,7 +38,7 @@ void OwnProcesses::is_gone(std::uint32_t process) {
 
 bool OwnProcesses::join(std::uint32_t process) {
   if (local_.contains(process)) return false;
-  local_.joined.push_back(process);
+  local_.joined.add(process);
   processes_.emplace_back();
   return true;
 }
@@ -49,6 +56,7 @@ std::uint32_t OwnProcesses::reshape(const wire::Share& share, std::uint32_t tota
   processes.resize(share.processes);
   processes_ = std::move(processes);
   local_ = {share.first_process, share.processes, total};
+  deadlines_.touch_all(share.processes);
   names_.renumber(share.first_process, std::move(names), share.processes);
   return staying;
 }

@@ -11,6 +11,7 @@
 
 #include "tree/clients/program_kind.hpp"
 #include "tree/job/output_capture.hpp"
+#include "tree/job/process_deadlines.hpp"
 #include "tree/job/process_names.hpp"
 #include "tree/job/successor.hpp"
 #include "tree/turn/events.hpp"
@@ -26,15 +27,17 @@ struct KnownEnd {
   bool cut_off = false;                // its connection is lost
   std::string why;                     // because
   bool is_cause = false;               // of its end
-  Instant explain_by = kNever;
-  std::optional<ProcessExited> exit;  // to be told when the connection has been read to its end,
-  Instant report_by = kNever;         // or then
-  Duration hung{0};                   // it was killed for having been silent for so long
+  Instant explain_by = kNever;         // its lost connection
+  std::optional<ProcessExited> exit;   // to be told when the connection has been read to its end,
+  Instant report_by = kNever;          // or then
+  Duration hung{0};                    // it was killed for having been silent for so long
+  Instant next_deadline() const { return earlier(explain_by, report_by); }
 };
 
 struct OwnProcess {
   enum class State : std::uint8_t { unborn, starting, running, gone };
 
+  Instant next_deadline() const { return earlier(end.next_deadline(), output.next_deadline()); }
   bool is_alive() const { return state == State::starting || state == State::running; }
   const Abilities& can() const { return abilities(program); }
   /// With the server of that kind, for programs of that kind.
@@ -66,12 +69,25 @@ public:
   /// `total`: of the job.
   OwnProcesses(const Host& self, std::uint32_t total);
 
-  OwnProcess& at(std::uint32_t process) { return processes_[local_.rank_of(process)]; }
+  OwnProcess& at(std::uint32_t process) {
+    const std::uint32_t rank = local_.rank_of(process);
+    deadlines_.touch(rank);
+    return processes_[rank];
+  }
   const OwnProcess& at(std::uint32_t process) const { return processes_[local_.rank_of(process)]; }
-  /// By rank.
-  std::vector<OwnProcess>& all() { return processes_; }
+  /// Returns all by rank. After the first of these the next question for a deadline asks each of them.
+  std::vector<OwnProcess>& all() {
+    deadlines_.touch_all(local_.size());
+    return processes_;
+  }
   const std::vector<OwnProcess>& all() const { return processes_; }
   const LocalProcesses& local() const { return local_; }
+  /// Returns the earliest deadline of a process.
+  Instant next_deadline() const {
+    return deadlines_.earliest([this](std::uint32_t rank) { return processes_[rank].next_deadline(); });
+  }
+  /// Returns the processes whose deadline has come, by rank.
+  std::vector<std::uint32_t> due(Instant now) const;
   /// Started, or being started, and not yet gone.
   std::vector<std::uint32_t> living() const;
   /// So many are, those included that left a job that was resized.
@@ -103,6 +119,7 @@ private:
   LocalProcesses local_;
   ProcessNames names_;
   std::vector<OwnProcess> processes_;
+  mutable ProcessDeadlines deadlines_;  // what processes_ says, in order
   std::uint32_t alive_ = 0;
   Phase phase_;
 };

@@ -2,6 +2,7 @@
 #include "tree/wire/programs.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace charmtree::wire {
 
@@ -24,13 +25,12 @@ std::uint32_t program_of(const std::vector<FurtherProgram>& further, std::uint32
 }
 
 World world_of(const std::vector<FurtherProgram>& further, std::uint32_t processes, std::uint32_t process) {
-  World world{0, processes};
-  for (const FurtherProgram& each : further) {
-    if (!each.begins_world) continue;
-    if (each.first > process) return {world.first, each.first - world.first};
-    world = {each.first, processes - each.first};
-  }
-  return world;
+  const auto begins = [](const FurtherProgram& each) { return each.begins_world; };
+  const auto behind = further.begin() + program_of(further, process);
+  const auto own = std::find_if(std::make_reverse_iterator(behind), further.rend(), begins);
+  const auto next = std::find_if(behind, further.end(), begins);
+  const std::uint32_t first = own == further.rend() ? 0 : own->first;
+  return {first, (next == further.end() ? processes : next->first) - first};
 }
 
 bool is_division(const std::vector<FurtherProgram>& further, std::uint32_t processes) {

@@ -212,7 +212,7 @@ TEST_CASE("an exit waits for what its process may still say, no longer than it s
   exit.code = 3;
   ends.on(exit, turn);
   CHECK(f.up.facts.exits.empty());
-  CHECK(HostEnds::next_deadline(f.own.at(2)) == kNow + HostEnds::kLastWords);
+  CHECK(f.own.at(2).end.next_deadline() == kNow + HostEnds::kLastWords);
   HostEnds::heard(f.own.at(2), kNow + 1s);
   HostTurn early = f.turn(kNow + HostEnds::kLastWords);
   ends.tick(2, early);
@@ -222,7 +222,7 @@ TEST_CASE("an exit waits for what its process may still say, no longer than it s
   REQUIRE(f.up.facts.exits.size() == 1);
   CHECK(f.up.facts.exits[0].code == 3);
   CHECK(f.up.facts.exits[0].registered);
-  CHECK(HostEnds::next_deadline(f.own.at(2)) == kNever);
+  CHECK(f.own.at(2).end.next_deadline() == kNever);
 }
 
 TEST_CASE("a lost connection is explained by the exit that follows it", "[host]") {
@@ -241,7 +241,7 @@ TEST_CASE("a lost connection is explained by the exit that follows it", "[host]"
     REQUIRE(f.up.facts.exits.size() == 1);
     CHECK(f.up.facts.exits[0].signal == 9);
     CHECK_FALSE(f.up.facts.exits[0].lost_connection);
-    CHECK(HostEnds::next_deadline(f.own.at(2)) == kNever);
+    CHECK(f.own.at(2).end.next_deadline() == kNever);
   }
   SECTION("or does not") {
     HostTurn late = f.turn(kNow + HostEnds::kExplain);

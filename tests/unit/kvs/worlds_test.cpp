@@ -132,4 +132,17 @@ TEST_CASE("no process is started where the root has not allowed it, whatever a l
   CHECK((line.tone == Tone::info && line.text.starts_with("n2: process 3 wants to start other processes")));
 }
 
+TEST_CASE("a host is given no more than so many processes by others, whatever is asked for", "[worlds]") {
+  constexpr std::uint32_t kMax = Worlds::kMaxSpawnedOnHost;
+  Bench b;
+  CHECK(b.ask({Bench::program(3 * kMax + 1)})->failure ==
+        "a host may be given 65536 processes by others: 196609 are too many for 3 hosts");
+  CHECK(b.ask({Bench::program(kMax - 1, {"n1"}), Bench::program(1, {"n1"})})->failure.empty());
+  CHECK(b.ask({Bench::program(1, {"n1"})})->failure ==
+        "a host may be given 65536 processes by others, and n1 has been given 65536");
+  CHECK(b.ask({Bench::program(kMax - 1, {"n2"}), Bench::program(2, {"n2"})})->failure ==
+        "a host may be given 65536 processes by others, and n2 has been given 65535");
+  CHECK(b.ask({Bench::program(2, {"n0", "n2"})})->failure.empty());
+}
+
 }  // namespace charmtree::worlds_test

@@ -2,6 +2,7 @@
 #include "tree/wire/programs.hpp"
 
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include "tree/wire/messages.hpp"
 
@@ -28,6 +29,17 @@ TEST_CASE("each process runs the program that begins before it") {
     CHECK(program_of(first_processes(programs), process) == number);
   }
   CHECK(program_of(further({}), 7) == 0);
+}
+
+TEST_CASE("a world is the programs from where it begins to the next one") {
+  auto programs = further({2, 5, 7, 9});
+  programs[1].begins_world = programs[3].begins_world = true;
+  for (const auto& [process, first, size] :
+       {std::tuple{0U, 0U, 5U}, {4U, 0U, 5U}, {5U, 5U, 4U}, {8U, 5U, 4U}, {9U, 9U, 3U}, {11U, 9U, 3U}}) {
+    const World world = world_of(programs, 12, process);
+    CHECK((world.first == first && world.size == size));
+  }
+  CHECK(world_of({}, 12, 7).size == 12);
 }
 
 TEST_CASE("a job is divided among programs that each have a process and a file on every host") {

@@ -46,14 +46,14 @@ std::optional<PmiGroup> PmiGroup::read(std::string_view text, std::uint32_t proc
   if (who.size() < text.size() && !read_whole(text.substr(who.size() + 1), group.tag)) return {};
   wire::Fence& fence = group.fence;
   if (who == kOfHost)
-    fence.processes = ranges_of(local.among({world.range()}));
+    fence.processes = local.ranges_among({world.range()});
   else if (!who.empty() && who != "WORLD")
     fence.processes = read_ranks(who, world);
   const bool is_plain = (who.empty() || who == "WORLD") && group.tag == 0;
-  const std::vector<std::uint32_t> here = local.among(fence.processes);
-  const bool all_are_here = here.size() == wire::size_of(fence.processes);
+  const auto here = local.ranges_among(fence.processes);
+  const bool all_are_here = wire::size_of(here) == wire::size_of(fence.processes);
   if (!is_plain) fence.name = std::string{all_are_here ? kOfHost : ""} + ":" + std::to_string(group.tag);
-  if (!wire::is_sound(fence) || !std::binary_search(here.begin(), here.end(), process)) return {};
+  if (!wire::is_sound(fence) || wire::ProcessSet{here}.missing({process, process}).size() > 0) return {};
   return group;
 }
 

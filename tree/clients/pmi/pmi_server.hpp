@@ -68,7 +68,7 @@ public:
   void topology(const std::string& file, const wire::Blob& xml, ClientOutputs& out) override;
   void begun(const wire::WorldBegun& world, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
-  void join(std::uint32_t process) override { local_.joined.push_back(process); }
+  void join(std::uint32_t process) override { local_.joined.add(process); }
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
   void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }
 

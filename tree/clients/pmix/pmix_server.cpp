@@ -112,7 +112,7 @@ void PmixServer::begun(const wire::WorldBegun& begun, ClientOutputs& out) {
 }
 
 void PmixServer::join(std::uint32_t process) {
-  local_.joined.push_back(process);
+  local_.joined.add(process);
   stages_.emplace_back();
 }
 
@@ -225,7 +225,7 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
     if (each.last < each.first) return "a fence of no processes";
   }
   wire::fold(group);
-  const std::size_t here = local_.among(group).size();
+  const std::size_t here = local_.count_among(group);
   if (here == 0 || group.back().last >= local_.total) return "a fence without processes of this host";
   const auto refuse = [&](std::string why) {
     tell(pmix::Over{message.call, std::move(why), {}}, out);
@@ -256,7 +256,7 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (open != open_.end()) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
-  } else if (!fence.failure.empty() && !local_.among(fence.fence.processes).empty()) {
+  } else if (!fence.failure.empty() && local_.count_among(fence.fence.processes) > 0) {
     const wire::Fence first = fence.fence.first();
     if (fences_.size() < GroupFences::kMost || fences_.contains(first))
       fences_[first].fail(fence.fence.number, fence.failure);
