@@ -60,7 +60,7 @@ public:
         input_(io, STDIN_FILENO, [this](std::string bytes, bool end) { read(std::move(bytes), end); }),
         output_(io, rules_of(options), false, {STDOUT_FILENO, STDERR_FILENO},
                 {[] {}, [this](std::uint32_t process) { shown(process); }, [this] { end(output_.failure()); },
-                 [](const std::string&) {}, [] { return false; }}) {}
+                 [](const std::string&) {}, [] { return false; }, [this] { end(EPIPE); }}) {}
 
   Result<int> run(io::UniqueFd connection) {
     link_ = link_over(io_, std::move(connection));

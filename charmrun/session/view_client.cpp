@@ -37,7 +37,7 @@ public:
         options_(options),
         output_(io, display_rules(options), false, {STDOUT_FILENO, STDERR_FILENO},
                 {[this] { listen(); }, [](std::uint32_t) {}, [this] { io_.stop(); },
-                 [](const std::string&) {}, [] { return false; }}) {}
+                 [](const std::string&) {}, [] { return false; }, [this] { io_.stop(); }}) {}
 
   Result<ViewEnd> run(io::UniqueFd connection) {
     link_ = link_over(io_, std::move(connection));

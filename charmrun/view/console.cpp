@@ -84,10 +84,13 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
 }
 
 UserOutput::Hooks Console::output_hooks() {
-  return {[this] { there_is_room(); }, [this](std::uint32_t process) { tell(proto::Shown{process}); },
-          [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); },
-          [this](const std::string& failure) { say(Tone::error, failure); },
-          [this] { return terminal_ && terminal_->raw(); }};
+  UserOutput::Hooks hooks{
+      [this] { there_is_room(); }, [this](std::uint32_t process) { tell(proto::Shown{process}); },
+      [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); },
+      [this](const std::string& failure) { say(Tone::error, failure); },
+      [this] { return terminal_ && terminal_->raw(); }};
+  if (!options_.time.keep_alive) hooks.hung_up = [this] { nobody_reads(SIGPIPE); };
+  return hooks;
 }
 
 JobNews::Hooks Console::news_hooks() {

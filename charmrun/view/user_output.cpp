@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/write_error.hpp"
 
 namespace charmtree {
 
@@ -27,6 +29,8 @@ UserOutput::UserOutput(io::asio::io_context& io, DisplayRules rules, bool files,
       err_(io, streams.err, here_.guarded(hooks_.written), [] {}),
       display_(std::move(rules)),
       timer_(io) {
+  if (hooks_.hung_up && !io::ignores_hang_up())
+    readers_.emplace(io, std::vector{streams.out, streams.err}, here_.guarded(hooks_.hung_up));
   if (files)
     files_.emplace(io, here_.guarded(hooks_.written), here_.guarded([this] { tell_file_failure(); }));
 }
@@ -101,7 +105,7 @@ void UserOutput::name_files(std::span<const Host> hosts) {
 void UserOutput::tell_file_failure() {
   const auto failure = files_->first_failure();
   if (!failure || std::exchange(told_file_failure_, true)) return;
-  hooks_.complain("++output: cannot write " + failure->path + ": " + std::strerror(failure->error) +
+  hooks_.complain("++output: cannot write " + failure->path + ": " + io::write_error(failure->error) +
                   "; the job goes on without it");
 }
 

@@ -15,6 +15,7 @@
 #include "tree/base/time.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/user/output_files.hpp"
+#include "tree/io/user/reader_watch.hpp"
 #include "tree/io/user/user_streams.hpp"
 
 namespace charmtree {
@@ -28,6 +29,7 @@ public:
     std::function<void()> nobody_reads;                // stdout, any more
     std::function<void(const std::string&)> complain;  // about the files
     std::function<bool()> is_terminal_raw;             // '\n' alone does not begin a line
+    std::function<void()> hung_up = {};  // a pipe has lost its reader, and no nohup stands before
   };
   struct Streams {
     int out, err;  // descriptors, which outlive the object
@@ -67,7 +69,8 @@ private:
   WhileHere here_;
   Hooks hooks_;
   io::OutputWriter out_, err_;
-  std::optional<io::OutputFiles> files_;  // ++output
+  std::optional<io::ReaderWatch> readers_;  // with Hooks::hung_up
+  std::optional<io::OutputFiles> files_;    // ++output
   bool told_file_failure_ = false;
   Display display_;
   io::asio::steady_timer timer_;

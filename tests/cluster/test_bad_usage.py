@@ -4,13 +4,15 @@ message, a status that is not 0, nothing left behind."""
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vc_job import Job, leftovers, resident_kb
+from vc_job import Job, leftovers, pause, resident_kb
 from vcluster import Cluster
 
 Factory = Callable[..., Cluster]
@@ -170,6 +172,38 @@ def test_an_output_pipe_that_is_closed_ends_the_job_quietly(cluster: Factory, ch
     assert job.wait() == 0
     assert job.out == f"y\n{128 + signal.SIGPIPE}\n" and job.err == "", job.said()
     assert not leftovers([job])
+
+
+@pytest.mark.parametrize(("stream", "end"), [("stdout", "pipe"), ("stdout", "socket"), ("stderr", "pipe")])
+def test_a_job_whose_reader_is_gone_ends_without_printing(
+    cluster: Factory, charmrun: Path, stream: str, end: str
+) -> None:
+    """As when the ssh session that runs charmrun is cut. A job under nohup or with ++keep-alive goes on."""
+    hosts = cluster(26)
+    words: dict[str, list[str | Path]] = {
+        "plain": [charmrun],
+        "nohup": ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", charmrun],
+        "kept": [charmrun, "++keep-alive", "60"],
+    }
+    jobs, readers = {}, []
+    for place, (name, argv) in enumerate(words.items()):
+        reader, writer = os.pipe() if end == "pipe" else (one.detach() for one in socket.socketpair())
+        listed = hosts.nodelist([2 * place, 2 * place + 1])
+        argv = [*argv, "+p2", "++nodelist", listed, "sleep", "98765"]
+        jobs[name] = Job(hosts, [2 * place, 2 * place + 1], argv, **{stream: writer})
+        os.close(writer)
+        readers.append(reader)
+    for job in jobs.values():
+        job.until(lambda job=job: len(job.running("sleep")) == 2, "its processes")
+    for reader in readers:
+        os.close(reader)
+    assert jobs["plain"].wait(20) == -signal.SIGPIPE, jobs["plain"].said()
+    pause(2)
+    for name in ("nohup", "kept"):
+        assert len(jobs[name].running("sleep")) == 2, name
+        jobs[name].signal(signal.SIGTERM)
+        jobs[name].wait()
+    assert not leftovers(list(jobs.values()))
 
 
 def test_an_output_reader_that_sleeps_loses_nothing(cluster: Factory, charmrun: Path) -> None:

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tree/io/clock.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::user_output_test {
@@ -41,7 +42,7 @@ struct Bench {
                    UserOutput::Hooks{[this] { ++rooms; }, [this](std::uint32_t process) { shown = process; },
                                      [this] { nobody_reads = true; },
                                      [this](const std::string& line) { complaints += line + '\n'; },
-                                     [this] { return raw; }});
+                                     [this] { return raw; }, [this] { hung_up = true; }});
   }
   void show(const std::string& text, bool receipt = false, Stream stream = Stream::out) {
     output->show({wire::Output{3, static_cast<std::uint8_t>(stream), receipt, text}, "node1"});
@@ -51,7 +52,7 @@ struct Bench {
   io::asio::io_context io;
   std::optional<std::uint32_t> shown;
   int rooms = 0;
-  bool nobody_reads = false, raw = false;
+  bool nobody_reads = false, hung_up = false, raw = false;
   std::string complaints;
   std::optional<UserOutput> output;
 };
@@ -117,6 +118,39 @@ TEST_CASE("a stdout that nobody reads is told of", "[user_output]") {
   while (!bench.nobody_reads && bench.io.run_one_for(10s) > 0) continue;
   CHECK(bench.nobody_reads);
   CHECK(bench.output->failure() != 0);
+}
+
+TEST_CASE("a pipe that loses its reader is reported without a write, but under nohup", "[user_output]") {
+  const bool is_out = GENERATE(true, false);
+  const auto watch = [is_out](Duration patience) {
+    Bench bench;
+    const Instant begin = io::now();
+    const auto work = io::asio::make_work_guard(bench.io);
+    bench.io.poll();
+    CHECK_FALSE(bench.hung_up);
+    (is_out ? bench.out : bench.err).reader.reset();
+    while (!bench.hung_up && io::now() < begin + patience) bench.io.run_one_for(patience / 10);
+    CHECK_FALSE(bench.nobody_reads);
+    return bench.hung_up;
+  };
+  CHECK(watch(30s));
+  const auto before = ::signal(SIGHUP, SIG_IGN);
+  CHECK_FALSE(watch(io::ReaderWatch::kGone * 2));
+  ::signal(SIGHUP, before);
+}
+
+TEST_CASE("a pipe whose reader is replaced in time is not reported", "[user_output]") {
+  Pipe pipe;
+  const std::string path = "/proc/self/fd/" + std::to_string(pipe.writer.get());
+  io::asio::io_context loop;
+  bool gone = false;
+  const io::ReaderWatch watch{loop, {pipe.writer.get()}, [&] { gone = true; }};
+  pipe.reader.reset();
+  loop.run_one_for(10s);  // the watch sees that
+  pipe.reader.reset(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  REQUIRE(pipe.reader);
+  loop.run_for(io::ReaderWatch::kGone * 2);
+  CHECK_FALSE(gone);
 }
 
 TEST_CASE("processes with files get them, even if they say nothing, and the first failure is told at once",
