@@ -35,10 +35,35 @@ namespace charmtree {
 
 namespace {
 
-/// What the job says that `wanted` names. Errors: those of choose_job.
+/// Returns why the only job that `wanted` names has no charmrun here. Nothing: `wanted` names jobs that have
+/// one, or several, or none.
+std::optional<Error> without_charmrun(const RunningJobs& running, const std::string& wanted) {
+  for (const std::string& answer : running.answers) {
+    if (id_of(answer).starts_with(wanted)) return std::nullopt;
+  }
+  std::vector<RootlessJob> jobs = rootless_jobs(running);
+  std::erase_if(jobs, [&](const RootlessJob& job) { return !job.id.starts_with(wanted); });
+  if (jobs.size() != 1) return std::nullopt;
+  return rootless_error(jobs.front(), io::wall_ms(), io::own_host_name());
+}
+
+/// Returns the status of the job that `wanted` names, as its charmrun sends it. Errors: those of choose_job
+/// and without_charmrun.
 Result<std::string> find_job(const std::string& wanted) {
   const RunningJobs running = find_running_jobs();
-  return choose_job(running.answers, wanted, running.silent);
+  auto chosen = choose_job(running.answers, wanted, running.silent);
+  if (chosen) return chosen;
+  const auto rootless = without_charmrun(running, wanted);
+  return rootless ? *rootless : chosen.error();
+}
+
+/// The same for what looks at processes: an error, too, if none can be there.
+Result<std::string> find_program(const std::string& wanted) {
+  auto chosen = find_job(wanted);
+  if (!chosen || !is_idle(*chosen)) return chosen;
+  const std::string id = id_of(*chosen);
+  return Error{Errc::bad_input, Phase::options, fmt::format("no program runs in session {} now", id),
+               fmt::format("charmrun ++in {} runs one", id)};
 }
 
 /// ++list, ++status.
@@ -46,16 +71,15 @@ int show_running(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   const auto place = open_events(options);
   if (!place) return complain(place.error()), kLauncherFailed;
-  const RunningJobs running = find_running_jobs();
-  const std::vector<std::string>& answers = running.answers;
   if (options.mode == Mode::list) {
+    const RunningJobs running = find_running_jobs();
     const std::vector<RootlessJob> rootless = rootless_jobs(running);
     const std::int64_t now = io::wall_ms();
     const std::string here = io::own_host_name();
-    return tell(*place, list_text(answers) + rootless_text(rootless, now, here),
-                list_json(answers, rootless, now, here), 0);
+    return tell(*place, list_text(running.answers) + rootless_text(rootless, now, here),
+                list_json(running.answers, rootless, now, here), 0);
   }
-  const auto chosen = choose_job(answers, options.program, running.silent);
+  const auto chosen = find_job(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   return tell(*place, status_text(*chosen), *chosen, 0);
 }
@@ -85,20 +109,10 @@ int run_end(const Options& options) {
   return ended ? 0 : (complain(ended.error()), kLauncherFailed);
 }
 
-/// What ++kill and ++detach say to a job that is left to itself.
-Error nobody_for(const Options& options, const Error& error) {
-  const auto id = choose_tree(kept_trees(tree_folder()), options.program);
-  if (options.program.empty() || !id) return error;
-  return {Errc::bad_input, Phase::options, fmt::format("job {} has no charmrun that answers here", *id),
-          options.mode == Mode::kill
-              ? fmt::format("charmrun ++attach {} takes it over; Ctrl-C ends it there", *id)
-              : "charmrun ++list shows how long it waits for one"};
-}
-
 /// ++kill, ++detach.
 int run_order(const Options& options) {
   const auto chosen = find_job(options.program);
-  if (!chosen) return complain(nobody_for(options, chosen.error())), kLauncherFailed;
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const bool kill = options.mode == Mode::kill;
   const std::string id = id_of(*chosen);
   if (is_session(*chosen) && !kill) {
@@ -128,7 +142,7 @@ int show_stack_trees(const Options& options) {
   if (!format) return complain(format.error()), kLauncherFailed;
   const auto place = open_events(options);
   if (!place) return complain(place.error()), kLauncherFailed;
-  const auto chosen = find_job(options.program);
+  const auto chosen = find_program(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const auto answer = ask_stacks(id_of(*chosen), options.view.all_frames);
   if (!answer) return complain(answer.error()), kLauncherFailed;
@@ -156,7 +170,7 @@ JobWords read_job(const std::string& words, bool alone_is_processes = false) {
 /// ++exec, ++dap.
 int run_beside(const Options& options) {
   const auto [job, processes] = read_job(options.program);
-  const auto chosen = find_job(job);
+  const auto chosen = find_program(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const std::string id = id_of(*chosen);
   if (options.mode == Mode::dap && processes.empty() && processes_of(*chosen) != 1) {
@@ -172,7 +186,7 @@ int run_beside(const Options& options) {
 /// ++gdb, ++tmux.
 int show_prompt(const Options& options) {
   const auto [job, processes] = read_job(options.program, options.mode == Mode::tmux);
-  const auto chosen = find_job(job);
+  const auto chosen = find_program(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   if (options.mode == Mode::tmux) {
     const auto set = read_processes(processes, processes_of(*chosen));

@@ -13,10 +13,12 @@ public:
   /// `doctor` must outlive the console; so must `job`.
   DoctorConsole(io::asio::io_context& io, const Options& options, const Job& job, Doctor& doctor);
 
-  void record(const proto::Record& record) override;
-  void examined(const wire::Checkup& checkup) override;
+  void perform(io::UserAction action) override;
 
 private:
+  void record(const proto::Record& record);
+  void examined(const wire::Checkup& checkup);
+
   Doctor& doctor_;
 };
 

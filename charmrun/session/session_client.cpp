@@ -95,14 +95,14 @@ private:
   void on(const session::ToShow& shown) {
     if (!console_) return;
     shown_ += proto::output_cost(shown.output);
-    console_->show({shown.output, shown.host, shown.processes, shown.raw});
+    console_->perform(proto::Show{shown.output, shown.host, shown.processes, shown.raw});
     check_flow();
   }
   void on(const session::Wanted& wanted) {
-    if (console_) console_->read_input({wanted.bytes});
+    if (console_) console_->perform(proto::ReadInput{wanted.bytes});
   }
   void on(const session::Suspended&) {
-    if (console_) console_->stop_self();
+    if (console_) console_->perform(proto::StopSelf{});
   }
   void on(const session::Over& over) {
     over_ = over;

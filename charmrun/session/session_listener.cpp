@@ -11,6 +11,8 @@
 #include "charmrun/session/door.hpp"
 #include "charmrun/session/session_plan.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/one_of.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/job/output_queue.hpp"
 
@@ -187,6 +189,31 @@ bool SessionListener::about(Number number, const session::Delivered& receipt) {
   return true;
 }
 
+namespace {
+
+/// The actions that concern the session as a whole, not the client of a run.
+using OfSession = std::variant<proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
+                               proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown,
+                               proto::DebugHeard, proto::ToolHeard, proto::ReleaseKeys, proto::KeepTree>;
+
+}  // namespace
+
+void SessionListener::perform(io::UserAction action) {
+  const Overloaded act{
+      [this](proto::Show& a) { show(std::move(a)); },
+      [this](proto::Say& a) { say(a.tone, a.text); },
+      [this](proto::StacksSeen& a) {
+        console_.show_stacks(a, [this](const std::string& line) { say(proto::Tone::info, line); });
+      },
+      [this](proto::ReadInput& a) { read_input(a); },
+      [this](proto::StopSelf&) { stop_self(); },
+      [this](proto::ReadHosts&) { refuse_hosts(); },
+      [this](proto::RunOver& a) { run_over(a.result); },
+      [this]<OneOf<OfSession> A>(A& a) { console_.perform(std::move(a)); },
+  };
+  std::visit(act, action);
+}
+
 void SessionListener::show(proto::Show action) {
   if (!current_) return;
   unwritten_ += proto::output_cost(action.output);
@@ -215,7 +242,7 @@ void SessionListener::stop_self() {
     runner_->dispatch(proto::UserSignal{SIGCONT});
 }
 
-void SessionListener::read_hosts(std::uint32_t) {
+void SessionListener::refuse_hosts() {
   proto::HostsRead answer;
   answer.error =
       Error{Errc::bad_input, Phase::options, "a session keeps its hosts", "start the program by itself"};

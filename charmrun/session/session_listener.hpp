@@ -53,21 +53,8 @@ public:
   /// What runs; if nothing does, the session's own.
   const wire::JobSpec& present() const { return running_ ? running_->job : job_.plan.job; }
 
-  void show(proto::Show action) override;
-  void say(proto::Tone tone, const std::string& line) override;
-  void sign(const proto::Sign& action) override { console_.sign(action); }
-  void store_host_key(std::uint32_t host, const HostKey& key) override { console_.store_host_key(host, key); }
-  void record(const proto::Record& record) override { console_.record(record); }
-  void progress(const proto::Progress& progress) override { console_.progress(progress); }
-  void processes_known(const proto::ProcessesKnown& known) override { console_.processes_known(known); }
-  void stacks_seen(const proto::StacksSeen& stacks) override {
-    console_.show_stacks(stacks, [this](const std::string& line) { say(proto::Tone::info, line); });
-  }
-  void debug_heard(const proto::DebugHeard& heard) override { console_.debug_heard(heard); }
-  void read_input(const proto::ReadInput& action) override;
-  void stop_self() override;
-  void run_over(const proto::Finish& result) override;
-  void read_hosts(std::uint32_t pes) override;
+  /// Sends what is of the present run to its client. Hands all else to the session's own console.
+  void perform(io::UserAction action) override;
   std::size_t backlog() const override { return static_cast<std::size_t>(unwritten_); }
 
 private:
@@ -79,6 +66,12 @@ private:
     std::unique_ptr<io::asio::steady_timer> patience = {};
   };
 
+  void show(proto::Show action);
+  void say(proto::Tone tone, const std::string& line);
+  void read_input(const proto::ReadInput& action);
+  void stop_self();
+  void run_over(const proto::Finish& result);
+  void refuse_hosts();
   void admit(int fd);
   void hear(Number number, std::string_view bytes);
   void gone(Number number);

@@ -58,6 +58,16 @@ Error ambiguous(std::size_t number, std::string_view what, const std::string& wa
                    std::move(fix));
 }
 
+/// Returns how long a job without a charmrun still waits for one.
+std::string wait_left(const RootlessJob& job, std::int64_t now_ms) {
+  return human_time(std::chrono::milliseconds{job.waits_until() - now_ms});
+}
+
+std::string not_taken_over(const RootlessJob& job) {
+  return fmt::format("job {} has ended: no charmrun has taken over within its {:g} s (++keep-alive)", job.id,
+                     seconds(job.keep_alive));
+}
+
 }  // namespace
 
 std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Host>& hosts,
@@ -130,16 +140,33 @@ std::string rootless_text(const std::vector<RootlessJob>& jobs, std::int64_t now
         break;
       case RootlessJob::State::waits:
         text += fmt::format(
-            "job {} has no charmrun here: it waits for one, for {} at most; charmrun ++attach {} is it\n",
-            job.id, human_time(std::chrono::milliseconds{job.waits_until() - now_ms}), job.id);
+            "job {} runs without a charmrun and ends within {} unless taken over: charmrun ++attach {}\n",
+            job.id, wait_left(job, now_ms), job.id);
         break;
       case RootlessJob::State::over:
-        text += fmt::format("job {} has ended: no charmrun has taken over within its {:g} s (++keep-alive)\n",
-                            job.id, seconds(job.keep_alive));
+        text += not_taken_over(job) + "\n";
         break;
     }
   }
   return text;
+}
+
+std::optional<Error> rootless_error(const RootlessJob& job, std::int64_t now_ms,
+                                    const std::string& own_machine) {
+  switch (job.state(now_ms, own_machine)) {
+    case RootlessJob::State::silent:
+      break;
+    case RootlessJob::State::elsewhere:
+      return bad_input(fmt::format("job {} has its charmrun on {}", job.id, job.machine),
+                       "call charmrun on that machine");
+    case RootlessJob::State::waits:
+      return bad_input(fmt::format("job {} runs without a charmrun and ends within {} unless taken over",
+                                   job.id, wait_left(job, now_ms)),
+                       fmt::format("charmrun ++attach {} takes it over; Ctrl-C ends it there", job.id));
+    case RootlessJob::State::over:
+      return bad_input(not_taken_over(job), "charmrun ++list shows what runs");
+  }
+  return std::nullopt;
 }
 
 std::string list_json(const std::vector<std::string>& answers, const std::vector<RootlessJob>& rootless,
@@ -170,6 +197,10 @@ std::uint32_t processes_of(const std::string& answer) {
 
 bool is_session(const std::string& answer) {
   return read(answer).contains("session");
+}
+
+bool is_idle(const std::string& answer) {
+  return text_of(read(answer), "stage") == kIdle;
 }
 
 std::string status_text(const std::string& answer) {

@@ -53,6 +53,9 @@ inline constexpr Duration kRemembered = 24h;
 /// A line for each; `now_ms` since 1970.
 std::string rootless_text(const std::vector<RootlessJob>& jobs, std::int64_t now_ms,
                           const std::string& own_machine);
+/// Returns why nothing can be asked of the job on this machine. Nothing: its charmrun is here, and silent.
+std::optional<Error> rootless_error(const RootlessJob& job, std::int64_t now_ms,
+                                    const std::string& own_machine);
 
 /// What jobs have answered; a line for each below a headline.
 std::string list_text(const std::vector<std::string>& answers);
@@ -74,6 +77,8 @@ std::string id_of(const std::string& answer);
 std::uint32_t processes_of(const std::string& answer);
 /// It is a session.
 bool is_session(const std::string& answer);
+/// Returns true for a session in which no program runs.
+bool is_idle(const std::string& answer);
 
 /// So many sessions are among `answers` that `wanted` names.
 std::size_t count_sessions(const std::vector<std::string>& answers, const std::string& wanted);

@@ -12,6 +12,7 @@
 #include "charmrun/view/display_rules.hpp"
 #include "charmrun/view/own_line.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/base/visible.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
@@ -104,6 +105,39 @@ void Console::tell(proto::Event event) {
 
 void Console::there_is_room() {
   if (runner_ != nullptr) runner_->check_flow();
+}
+
+void Console::perform(io::UserAction action) {
+  const Overloaded act{
+      [this](proto::Show& a) { show(std::move(a)); },
+      [this](const proto::Say& a) { say(a.tone, a.text); },
+      [this](const proto::Sign& a) { sign(a); },
+      [this](const proto::StoreHostKey& a) { store_host_key(a); },
+      [this](const proto::Record& a) { record(a); },
+      [this](const proto::FenceOver& a) { startup_.fence_over(a); },
+      [this](const proto::AllInitialised& a) { startup_.initialised(a); },
+      [](const proto::Examined&) {},  // comes only in a checkup, to DoctorConsole
+      [this](const proto::Progress& a) { progress(a); },
+      [this](const proto::ProcessesKnown& a) { processes_known(a); },
+      [this](const proto::StacksSeen& a) {
+        show_stacks(a, [this](const std::string& line) { say(Tone::info, line); });
+      },
+      [this](const proto::DebugHeard& a) {
+        if (hearers_.debug) hearers_.debug(a);
+      },
+      [this](const proto::ToolHeard& a) {
+        if (!daemons_.heard(a) && hearers_.tools) hearers_.tools(a);
+      },
+      [this](const proto::ReadInput& a) { read_input(a); },
+      [this](const proto::ReleaseKeys&) {
+        if (terminal_) terminal_->give_back();
+      },
+      [this](const proto::StopSelf&) { stop_self(); },
+      [this](const proto::ReadHosts& a) { read_hosts(a.pes); },
+      [](const proto::RunOver&) {},  // comes only in a session, to SessionListener
+      [this](const proto::KeepTree& a) { keep_tree(a); },
+  };
+  std::visit(act, action);
 }
 
 /// With its terminal a job that is kept alive loses its root, by the signal that the shell may not have sent.
@@ -199,10 +233,6 @@ void Console::read_input(const proto::ReadInput& action) {
   input_.read(action.bytes);
 }
 
-void Console::release_keys() {
-  if (terminal_) terminal_->give_back();
-}
-
 void Console::processes_known(const proto::ProcessesKnown& known) {
   mpir_.add(known, node_->hosts());
   if (known.all) daemons_.watch();
@@ -230,10 +260,6 @@ void Console::say(Tone tone, const std::string& line) {
               charm_line ? text + "\n" : own_line(tone, text));
 }
 
-void Console::stacks_seen(const proto::StacksSeen& stacks) {
-  show_stacks(stacks, [this](const std::string& line) { say(Tone::info, line); });
-}
-
 void Console::show_stacks(const proto::StacksSeen& seen,
                           const std::function<void(const std::string&)>& say_line) const {
   StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
@@ -254,7 +280,9 @@ void Console::sign(const proto::Sign& action) {
   signer_->sign(action.key, action.data, answer);
 }
 
-void Console::store_host_key(std::uint32_t host, const HostKey& key) {
+void Console::store_host_key(const proto::StoreHostKey& action) {
+  const std::uint32_t host = action.host;
+  const HostKey& key = action.key;
   if (host >= job_.key_places.size()) return;
   const Job::KeyPlace& place = job_.key_places[host];
   if (place.file.empty()) return;

@@ -69,22 +69,8 @@ public:
   void set_hearers(Hearers hearers) { hearers_ = std::move(hearers); }
   const Hearers& hearers() const { return hearers_; }
 
-  void show(proto::Show action) override;
-  void say(proto::Tone tone, const std::string& line) override;
-  void sign(const proto::Sign& action) override;
-  void store_host_key(std::uint32_t host, const HostKey& key) override;
-  void record(const proto::Record& record) override;
-  void fence_over(const proto::FenceOver& fence) override { startup_.fence_over(fence); }
-  void initialised(const proto::AllInitialised& times) override { startup_.initialised(times); }
-  void progress(const proto::Progress& progress) override;
-  void processes_known(const proto::ProcessesKnown& known) override;
-  void stacks_seen(const proto::StacksSeen& stacks) override;
-  void debug_heard(const proto::DebugHeard& heard) override {
-    if (hearers_.debug) hearers_.debug(heard);
-  }
-  void tool_heard(const proto::ToolHeard& heard) override {
-    if (!daemons_.heard(heard) && hearers_.tools) hearers_.tools(heard);
-  }
+  void perform(io::UserAction action) override;
+  void say(proto::Tone tone, const std::string& line);
   /// Of what runs: see Mpir::places_of.
   std::vector<ProcessPlace> places_of(std::span<const wire::ProcessSet::Range> which) const {
     return mpir_.places_of(which);
@@ -92,13 +78,8 @@ public:
   /// To who has asked; else line by line.
   void show_stacks(const proto::StacksSeen& seen,
                    const std::function<void(const std::string&)>& say_line) const;
-  void read_input(const proto::ReadInput& action) override;
-  void release_keys() override;
-  void stop_self() override;
-  void keep_tree(const proto::KeepTree& action) override;
   /// Lines of ours that tools look for, at once.
   void announce(const std::string& lines);
-  void read_hosts(std::uint32_t pes) override;
   std::size_t backlog() const override { return output_.backlog() + news_.backlog(); }
 
   /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
@@ -121,6 +102,16 @@ protected:
   void progress_line(std::string_view line);
 
 private:
+  void show(proto::Show action);
+  void sign(const proto::Sign& action);
+  void store_host_key(const proto::StoreHostKey& action);
+  void record(const proto::Record& record);
+  void progress(const proto::Progress& progress);
+  void processes_known(const proto::ProcessesKnown& known);
+  void read_input(const proto::ReadInput& action);
+  void stop_self();
+  void keep_tree(const proto::KeepTree& action);
+  void read_hosts(std::uint32_t pes);
   static bool shows_progress_line(const Options& options);
   UserOutput::Hooks output_hooks();
   JobNews::Hooks news_hooks();

@@ -140,6 +140,8 @@ BANS = (
     Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
     Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "AnyMessage") + alternatives("tree/turn/events.hpp", "AnyAction")),
         "std::visit: one that nobody handles does not compile", within=PRODUCT, unless=("tree/wire/messages",)),
+    Ban("silent", re.compile(r"\bvirtual\s+void\s+\w+\([^;{}]*\{\s*\}"), "no empty default: an implementation that forgets it compiles; make it pure",
+        within=("tree/io", "charmrun")),
     Ban("using-namespace", re.compile(r"\busing\s+namespace\s+(?![\w:]*_literals\b)"), "not in a header", headers_only=True),
 )
 

@@ -121,6 +121,13 @@ class Bans(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertEqual(rules("tree/job/a.cpp", f"void f() {{\n  {line}\n}}\n"), set())
 
+    def test_a_virtual_function_with_an_empty_default(self):
+        for path in ("tree/io/a.hpp", "charmrun/view/a.hpp"):
+            self.assertEqual(rules(path, "struct A {\n  virtual void f(const B& /*b*/) {}\n};\n"), {"silent"})
+        for line in ("virtual void f(const B& b) = 0;", "void f(const B&) override {}", "virtual ~A() {}", "virtual void f() { g(); }"):
+            with self.subTest(line=line):
+                self.assertEqual(rules("tree/io/a.hpp", f"struct A {{\n  {line}\n}};\n"), set())
+
     def test_using_namespace_in_a_header(self):
         self.assertEqual(rules("tree/io/a.hpp", "using namespace std;\n"), {"using-namespace"})
         self.assertEqual(rules("tree/io/a.hpp", "using namespace std::chrono_literals;\n"), set())

@@ -29,13 +29,29 @@ TEST_CASE("a job without a charmrun says for how long it waits at most, and when
   };
   CHECK(
       said(kSeen, "n0") ==
-      "job ab01 has no charmrun here: it waits for one, for 75.00 s at most; charmrun ++attach ab01 is it\n");
-  CHECK(said(kSeen + 75'000, "n0").find("for 0.0 ms at most") != std::string::npos);
+      "job ab01 runs without a charmrun and ends within 75.00 s unless taken over: charmrun ++attach ab01\n");
+  CHECK(said(kSeen + 75'000, "n0").find("within 0.0 ms unless") != std::string::npos);
   const std::string over = "job ab01 has ended: no charmrun has taken over within its 60 s (++keep-alive)\n";
   CHECK(said(kSeen + 75'001, "n0") == over);
   CHECK(said(kSeen + 10'000, "n1") == "job ab01 has its charmrun on n0\n");
-  CHECK(said(kSeen + 10'001, "n1").find("waits for one") != std::string::npos);
+  CHECK(said(kSeen + 10'001, "n1").find("runs without a charmrun") != std::string::npos);
   CHECK(said(kSeen + 75'001, "n1") == over);
+}
+
+TEST_CASE("what asks a job without a charmrun gets the reason", "[job_list]") {
+  RootlessJob job{"ab01", "n0", 60s, kSeen};
+  const auto why = [&](std::int64_t now, const std::string& here) {
+    const auto error = rootless_error(job, now, here);
+    return error ? error->what + "; " + error->fix : "";
+  };
+  CHECK(why(kSeen, "n0") ==
+        "job ab01 runs without a charmrun and ends within 75.00 s unless taken over; "
+        "charmrun ++attach ab01 takes it over; Ctrl-C ends it there");
+  CHECK(why(kSeen, "n1") == "job ab01 has its charmrun on n0; call charmrun on that machine");
+  CHECK(why(kSeen + 75'001, "n0")
+            .starts_with("job ab01 has ended: no charmrun has taken over within its 60 s"));
+  job.held = true;
+  CHECK(why(kSeen, "n0").empty());
 }
 
 TEST_CASE("a job whose charmrun is there and does not answer is never over", "[job_list]") {

@@ -2,6 +2,7 @@
 #include "tree/io/host/runner.hpp"
 
 #include "health/adoption_socket.hpp"
+#include "tree/base/one_of.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/guardian.hpp"
@@ -49,8 +50,8 @@ void Runner::turn(Event event) {
   for (Action& action : actions_) execute(action);
 }
 
-/// What nobody carries out does not compile: it is ours, of the links or of the host; what is left is for the
-/// user, whom only a root has.
+/// Carries out an action here, by the links, by the host or, at a root, by the user side. An action without
+/// one of these does not compile.
 void Runner::execute(Action& action) {
   charmtree::dispatch(
       [this]<class A>(A& each) {
@@ -69,25 +70,12 @@ void Runner::execute(Action& action) {
 template <class A>
 void Runner::for_user(A& action) {
   Overloaded{
-      [&](Show& a) { show(a); },
-      [&](const Say& a) { user_->say(a.tone, a.text); },
-      [&](const Sign& a) { user_->sign(a); },
-      [&](const StoreHostKey& a) { user_->store_host_key(a.host, a.key); },
-      [&](const Record& a) { user_->record(a); },
-      [&](const FenceOver& a) { user_->fence_over(a); },
-      [&](const AllInitialised& a) { user_->initialised(a); },
-      [&](const Progress& a) { user_->progress(a); },
-      [&](const ProcessesKnown& a) { user_->processes_known(a); },
-      [&](const StacksSeen& a) { user_->stacks_seen(a); },
-      [&](const DebugHeard& a) { user_->debug_heard(a); },
-      [&](const ToolHeard& a) { user_->tool_heard(a); },
-      [&](const Examined& a) { user_->examined(a.checkup); },
-      [&](const ReadInput& a) { user_->read_input(a); },
-      [&](const KeepTree& a) { user_->keep_tree(a); },
-      [&](const ReleaseKeys&) { user_->release_keys(); },
-      [&](const StopSelf&) { stop_self(now() + kFlush); },
-      [&](const ReadHosts& a) { user_->read_hosts(a.pes); },
-      [&](const RunOver& a) { run_over(a.result); },
+      [this](Show& a) { show(a); },
+      [this](StopSelf&) { stop_self(now() + kFlush); },
+      [this](RunOver& a) { run_over(a); },
+      [this]<OneOf<UserAction> B>(B& a) {
+        user_->perform(UserAction{kPlaceOf<B, UserAction>, std::move(a)});
+      },
   }(action);
 }
 
@@ -122,13 +110,13 @@ void Runner::stop_self(Instant by) {
   stop_timer_.async_wait([this, by](error_code ec) {
     if (ec || finished_ || !node_.suspended()) return;
     if (links_.backlog() > 0 && now() < by) return stop_self(by);
-    user_->stop_self();
+    user_->perform(StopSelf{});
   });
 }
 
 void Runner::show(Show& action) {
   shown_ += output_cost(action.output);
-  user_->show(std::move(action));
+  user_->perform(std::move(action));
 }
 
 void Runner::perform(const Finish& action) {
@@ -141,9 +129,9 @@ void Runner::perform(const Finish& action) {
 }
 
 /// Whatever of its output has yet to be written is no part of the next run's.
-void Runner::run_over(const Finish& result) {
+void Runner::run_over(const RunOver& action) {
   shown_ = 0;
-  user_->run_over(result);
+  user_->perform(action);
 }
 
 void Runner::arm_timer() {

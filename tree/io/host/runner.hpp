@@ -11,55 +11,11 @@
 
 #include "tree/io/asio.hpp"
 #include "tree/io/host/host_runtime.hpp"
+#include "tree/io/host/user_side.hpp"
 #include "tree/io/link/links.hpp"
 #include "tree/node/node.hpp"
 
 namespace charmtree::io {
-
-/// Where what the user does is told, and that there is room for more output.
-class UserEvents {
-public:
-  virtual ~UserEvents() = default;
-  virtual void dispatch(proto::Event event) = 0;
-  virtual void check_flow() = 0;
-};
-
-/// What only a root has: its user. The calls come from the event loop.
-class UserSide {
-public:
-  virtual ~UserSide() = default;
-  /// Answers with Shown through Runner::dispatch if the output wants a receipt.
-  virtual void show(proto::Show action) = 0;
-  virtual void say(proto::Tone tone, const std::string& line) = 0;
-  /// Signs by a key of the user's and answers with SignatureMade through Runner::dispatch.
-  virtual void sign(const proto::Sign& action) = 0;
-  virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
-  virtual void record(const proto::Record& record) = 0;
-  virtual void fence_over(const proto::FenceOver& /*fence*/) {}
-  virtual void initialised(const proto::AllInitialised& /*times*/) {}
-  /// Only if RootPlan::tells_progress.
-  virtual void progress(const proto::Progress& /*progress*/) {}
-  virtual void processes_known(const proto::ProcessesKnown& /*known*/) {}
-  virtual void stacks_seen(const proto::StacksSeen& /*stacks*/) {}
-  virtual void debug_heard(const proto::DebugHeard& /*heard*/) {}
-  virtual void tool_heard(const proto::ToolHeard& /*heard*/) {}
-  /// Only of a checkup.
-  virtual void examined(const wire::Checkup& /*checkup*/) {}
-  /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.
-  virtual void read_input(const proto::ReadInput& action) = 0;
-  /// Keys typed have their usual meaning again.
-  virtual void release_keys() {}
-  /// Stops this process and, when it goes on, says so with UserSignal{SIGCONT} through Runner::dispatch.
-  virtual void stop_self() {}
-  /// Only of a session: hands in the next run by NextRun through Runner::dispatch, now or later.
-  virtual void run_over(const proto::Finish& /*result*/) {}
-  /// Only of a job that is kept alive: another root finds it by this.
-  virtual void keep_tree(const proto::KeepTree& /*action*/) {}
-  /// Reads again which hosts there are and answers with HostsRead through Runner::dispatch.
-  virtual void read_hosts(std::uint32_t /*pes*/) {}
-  /// Output that has not been written yet.
-  virtual std::size_t backlog() const = 0;
-};
 
 class Runner : public UserEvents {
 public:
@@ -101,7 +57,7 @@ private:
   void drained(proto::LinkId link);
   template <class A>
   void for_user(A& action);
-  void run_over(const proto::Finish& result);
+  void run_over(const proto::RunOver& action);
   void show(proto::Show& action);
   void arm_timer();
   void stop_self(Instant by);

@@ -94,12 +94,16 @@ public:
   /// Gives a login up: `done` is not called any more and everything it holds is released in time. No effect
   /// on a finished one.
   virtual void cancel(LoginId id) = 0;
+};
 
-  /// Who signs by Profile::forwarded_keys: is called from the event loop, not from inside login(), and
-  /// answers by give_signature(). Without one such keys are not tried.
-  virtual void set_signer(std::function<void(LoginId id, std::string data)>) {}
-  /// The signature that a login asked for; empty: refused. No effect on a finished one.
-  virtual void give_signature(LoginId, std::string) {}
+/// A transport whose logins can ask for signatures by Profile::forwarded_keys.
+class SigningTransport : public Transport {
+public:
+  /// Sets what a login calls for a signature: from the event loop, not from inside login(). The answer comes
+  /// by give_signature(). Without a signer such keys are not tried.
+  virtual void set_signer(std::function<void(LoginId id, std::string data)> signer) = 0;
+  /// Passes on the signature that a login asked for; empty: refused. No effect on a finished login.
+  virtual void give_signature(LoginId id, std::string signature) = 0;
 };
 
 }  // namespace charmtree::io

@@ -333,8 +333,8 @@ void Links::want_signature(Transport::LoginId login, std::string data) {
 
 void Links::execute(const proto::Signed& action) {
   const auto it = ports_.find(action.link);
-  if (it != ports_.end() && !it->second->link)
-    it->second->transport->give_signature(it->second->login, action.signature);
+  if (it != ports_.end() && !it->second->link && it->second->transport == transports_.ssh)
+    transports_.ssh->give_signature(it->second->login, action.signature);
 }
 
 void Links::execute(const proto::Send& action) {

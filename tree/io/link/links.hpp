@@ -23,7 +23,7 @@ namespace charmtree::io {
 /// One transport per Via; all must outlive Links.
 struct Transports {
   Transport* local = nullptr;
-  Transport* ssh = nullptr;
+  SigningTransport* ssh = nullptr;
   Transport* command = nullptr;
   Transport& of(Via via) const;
 };

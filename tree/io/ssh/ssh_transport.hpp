@@ -31,7 +31,7 @@ struct SshSurroundings {
   std::string agent_of(const Profile& profile) const;
 };
 
-class SshTransport final : public Transport {
+class SshTransport final : public SigningTransport {
 public:
   /// The io_context and the resolver must outlive the object. No surroundings: this process's own, which are
   /// looked up by the first login (most launchers never make one, and a password database may be far away).
