@@ -25,7 +25,6 @@ constexpr std::array kExceptions = {
     Exception{"mpiexec", SessionPart::neither},
     Exception{"mpiexec-no-n", SessionPart::neither},
     Exception{"interactive", SessionPart::neither},
-    Exception{"on-failure", SessionPart::neither},
     Exception{"restart-args", SessionPart::neither},
     Exception{"max-restarts", SessionPart::neither},
     Exception{"shrink-ok", SessionPart::neither},

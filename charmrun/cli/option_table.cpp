@@ -212,8 +212,8 @@ constexpr std::array kTable = {
         "expand", Topic::program, at<&O::Process::expands>, "", "off",
         "in the program's arguments %r is the number of the process, %h its host, and %% a percent sign"},
     OptionRow{"kill-on-exit", Topic::program, at<&O::Process::kill_on_exit>, "", "off",
-              "a process that exits with another status than 0 ends the job at once (plain programs; of "
-              "Charm++ programs any process that is lost does)"},
+              "as ++on-failure abort: a process that exits with another status than 0 ends the job at once "
+              "(plain programs; of Charm++ programs any process that is lost does)"},
     OptionRow{
         "pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
         "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), or "
@@ -228,10 +228,12 @@ constexpr std::array kTable = {
     OptionRow{"allow-spawn", Topic::program, at<&O::Process::allow_spawn>, "", "off",
               "processes may start others (MPI_Comm_spawn) although nothing shows that the program is MPI: "
               "then each of them, and each host of the job, can start programs on all its hosts"},
-    OptionRow{"on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
-              "abort: a process or host that is lost ends the job; continue: the others go on without it "
-              "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "
-              "whole, is started again, on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
+    OptionRow{
+        "on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
+        "abort: a process or host that is lost ends the job, and if you give it so does a plain process "
+        "that exits with another status than 0; continue: the others go on without it (plain and "
+        "client-lib programs, not Charm++); restart: the process, or the program as a whole, is "
+        "started again, on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
     OptionRow{"syncft", Topic::program, at<&O::Recovery::syncft>, "", "as the program's text says",
               "the program is a fault-tolerant build of Charm++, which restarts lost processes by its own "
               "protocol (any other is ended by that); ++no-syncft: it is none"},

@@ -246,6 +246,10 @@ void imply(Options& options) {
   if (options.ccs.port != 0 || !options.ccs.host.empty() || !options.ccs.keys.empty())
     options.ccs.wanted = true;
   if (!options.ccs.denied.empty() || options.ccs.any_user || options.ccs.timeout) options.ccs.wanted = true;
+  const auto& given = options.given;
+  if (options.recovery.on_failure == wire::OnFailure::abort &&
+      std::find(given.begin(), given.end(), "on-failure") != given.end())
+    options.process.kill_on_exit = true;
   const auto& words = options.arguments;
   if (std::find(words.begin(), words.end(), kReplay) == words.end()) return;
   options.counts.pes = 1;  // the log of one PE is replayed by that PE alone
@@ -351,6 +355,8 @@ Result<void> check_together(const Options& options) {
   if (options.process.kill_on_exit && options.recovery.on_failure == wire::OnFailure::go_on)
     return bad_input("++kill-on-exit and ++on-failure continue exclude each other",
                      "with ++on-failure continue the others go on when a process fails");
+  if (options.mode == Mode::in && options.recovery.on_failure != wire::OnFailure::abort)
+    return bad_input("sessions know no ++on-failure but abort", "start the program by itself");
   if (auto good = check_restart(options); !good) return good.error();
   if (auto good = check_kept(options); !good) return good.error();
   if (options.time.detect_within < kLeastDetectWithin || options.time.detect_within > kMostDetectWithin)

@@ -59,7 +59,7 @@ def test_all_that_failed_are_named(cluster: Factory, charmrun: Path) -> None:
     words = ["+p8", "++nodelist", hosts.nodelist([1, 2]), "++report", report, "++json", events, "sh", "-c", script]
     done = run(hosts, charmrun, *words)
     assert done.returncode in (1, 2), done.stderr
-    assert "5 processes failed: status 1: 1,4,7; status 2: 2,5" in charmrun_lines(done)
+    assert "5 processes failed: 1,4,7 (exit status 1); 2,5 (exit status 2)" in charmrun_lines(done)
     ends = json.loads(hosts.path(0, report).read_text())["ends"]
     assert [(each["status"], each["processes"]) for each in ends] == [
         (0, [[0, 0], [3, 3], [6, 6]]),
@@ -106,6 +106,28 @@ def test_a_signal_is_told_with_its_name_and_core_file(
         core = re.search(r"core dumped to (\S+)", line)
         assert core and hosts.path(2, core[1]).exists(), line
         hosts.path(2, core[1]).unlink()
+
+
+def test_a_plain_process_that_fails_is_reported_at_once(cluster: Factory, charmrun: Path) -> None:
+    """While the others run, in one line; ++on-failure abort ends the job instead."""
+    hosts = cluster(3)
+    words = [charmrun, "+p4", "++nodelist", hosts.nodelist([1, 2])]
+    script = "case $CHARMTREE_PROCESS in 1|2) exit 9;; esac; until [ -e /home/shared/go-on ]; do sleep 0.05; done"
+    hosts.path(0, "/home/shared/go-on").unlink(missing_ok=True)
+    job = Job(hosts, [0, 1, 2], [*words, "sh", "-c", script])
+    lines = "; the other 2 processes continue (++on-failure abort ends the job at such a failure)\n"
+    job.until(lambda: job.err.count(" processes continue") > 0, "the line")
+    hosts.put(0, "/home/shared/go-on", "")
+    assert job.wait() == 9, job.said()
+    together = "charmrun: h[01-02]: run: 2 processes failed: 1-2 (exit status 9)" + lines
+    alone = re.compile(r"charmrun: h0[12]: run: process [12]: exited with status 9; the other [23] processes continue \(\+\+on-failure abort")
+    assert together in job.err or alone.match(job.err), job.said()
+    assert job.errors == [f"h0{job.errors[0][2]}: run: process {job.errors[0][2]}: exited with status 9 (the first of 2 that failed)"]
+    hosts.path(0, "/home/shared/go-on").unlink()
+    job = Job(hosts, [0, 1, 2], [*words, "++on-failure", "abort", "sh", "-c", script])
+    assert job.wait() == 9, job.said()
+    assert "continue" not in job.err and "because of that" in job.err, job.said()
+    assert not leftovers([job])
 
 
 def test_kill_on_exit_ends_the_job_at_the_first_that_fails(cluster: Factory, charmrun: Path) -> None:

@@ -38,6 +38,7 @@ def test_drop_runs_on_the_hosts_that_are_left(fresh_cluster: Factory, charmrun: 
     assert "left out: h[01,06]: connect: silent for too long; see ++host-patience (2 hosts)" in said
     assert any(re.match(r"left out: h09: connect: connection refused", line) for line in said)
     assert "the job runs on 9 hosts, with 18 of 24 processes" in said
+    assert said[-1] == "the program ran without 3 of 12 hosts: h[01,06,09] (++on-host-failure drop)"
 
 
 def test_spares_take_the_places_of_dead_hosts(fresh_cluster: Factory, charmrun: Path) -> None:

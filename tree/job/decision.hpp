@@ -55,6 +55,8 @@ public:
   void restarted(std::uint32_t process, std::uint32_t times) { restarted_[process] = times; }
   /// A process has ended after the decision.
   void ended(const wire::ProcessExit& exit) { aftermath_.on(exit, verdict_->end.signal); }
+  /// Records that `process` has aborted: by this the job ends, or by an earlier cause.
+  void aborted(std::uint32_t process) { aftermath_.aborted(process); }
   /// The process by whose crash the job ends was in these functions, the outermost first.
   void crashed_in(std::vector<std::string> frames) { verdict_->why.stack = std::move(frames); }
   /// The verdict was one on a run, and is to be followed by one on the job.

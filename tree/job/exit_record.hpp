@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/job/decision.hpp"
+#include "tree/job/failure_notices.hpp"
 #include "tree/job/process_places.hpp"
 #include "tree/job/registrations.hpp"
 #include "tree/turn/events.hpp"
@@ -32,7 +33,7 @@ class ExitRecord {
 public:
   /// Both must outlive this object.
   ExitRecord(const ProcessPlaces& places, const Registrations& registrations)
-      : places_(places), registrations_(registrations) {}
+      : places_(places), registrations_(registrations), notices_(places) {}
 
   /// These have ended as they should.
   void on(const wire::Facts& facts);
@@ -59,6 +60,10 @@ public:
   bool has_crashed(std::uint32_t process) const;
   /// The processes that have failed since the last call.
   std::vector<Progress::Failure> take_failures() { return std::exchange(news_, {}); }
+
+  /// Reports those of them without which the job continues.
+  FailureNotices& notices() { return notices_; }
+  const FailureNotices& notices() const { return notices_; }
 
   /// "host: run: process 3: killed by signal 9 (Killed)", and more behind it.
   std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
@@ -88,6 +93,7 @@ private:
   std::size_t failed_ = 0;
   ProcessEnds ends_;
   std::vector<Progress::Failure> news_;
+  FailureNotices notices_;
 };
 
 }  // namespace charmtree::proto

@@ -55,7 +55,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   // Of those that came together, the lowest number counts as the first.
   std::stable_sort(facts.exits.begin(), facts.exits.end(),
                    [](const auto& a, const auto& b) { return a.process < b.process; });
-  for (const wire::ProcessExit& exit : facts.exits) judge_exit(exit);
+  for (const wire::ProcessExit& exit : facts.exits) judge_exit(exit, now);
   judge_launch();
   judge_end();
 }
@@ -85,7 +85,7 @@ bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
   return !has_registered || !barriers_.leaving();
 }
 
-void Judge::judge_exit(const wire::ProcessExit& exit) {
+void Judge::judge_exit(const wire::ProcessExit& exit, Instant now) {
   if (verdict()) {
     exits_.note(exit);
     return decision_.ended(exit);
@@ -105,7 +105,8 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
   }
   if (going_on_) going_on_->losses().ended({{exit.process, exit.process}});
   exits_.failed(exit);
-  if (exit.signal != 0 || bad_exit_rule_ == BadExit::ends) decide(exits_.verdict_of(exit, "", ""));
+  if (exit.signal != 0 || bad_exit_rule_ == BadExit::ends) return decide(exits_.verdict_of(exit, "", ""));
+  exits_.notices().add(exit, exits_.about(exit), now);
 }
 
 std::vector<Loss> Judge::take_losses() {
@@ -158,9 +159,11 @@ void Judge::judge_end() {
 
 void Judge::on(const wire::AbortUp& abort) {
   exits_.note(abort);
-  if (verdict()) return;
-  exits_.count_gone();
-  decide(exits_.verdict_of(abort));
+  if (!verdict()) {
+    decide(exits_.verdict_of(abort));  // it is one of the unfinished until then
+    exits_.count_gone();
+  }
+  decision_.aborted(abort.process);
 }
 
 void Judge::on(const wire::LinkLost& lost) {
@@ -197,7 +200,8 @@ std::vector<wire::HostFailure> Judge::tick(Instant now) {
 
 Instant Judge::next_deadline() const {
   if (verdict()) return kNever;
-  const Instant deadline = earlier(registrations_.next_deadline(), launch_.next_deadline());
+  const Instant deadline = earlier(earlier(registrations_.next_deadline(), launch_.next_deadline()),
+                                   exits_.notices().next_deadline());
   return tells_losses() ? earlier(deadline, going_on_->losses().next_deadline()) : deadline;
 }
 
@@ -261,7 +265,10 @@ ProcessEnds Judge::ends() const {
 
 /// Of losses each was told by a line of its own, and their sum is.
 std::string Judge::failures() const {
-  return going_on_ && !going_on_->losses().lost().empty() ? std::string{} : exits_.ends().line();
+  if (going_on_ && !going_on_->losses().lost().empty()) return {};
+  if (!places_.has_one_each()) return exits_.ends().line();
+  return exits_.ends().line(
+      [&](const wire::ProcessSet& processes) { return " on " + places_.names_of(processes); });
 }
 
 }  // namespace charmtree::proto

@@ -38,7 +38,7 @@ struct InheritedState {
 /// What a plain process does to the job by exiting with another status than 0.
 enum class BadExit : std::uint8_t {
   waits,  // the others go on, and the first such status is the job's in the end
-  ends,   // ++kill-on-exit: the job is over at once
+  ends,   // ++kill-on-exit, ++on-failure abort: the job is over at once
 };
 
 class Judge {
@@ -70,8 +70,6 @@ public:
   std::vector<Loss> take_losses();
   /// What survivors are to be told now; with it an epoch begins.
   std::optional<wire::Lost> tell_losses(Instant now);
-  /// The processes that have failed since the last call.
-  std::vector<Progress::Failure> take_failures() { return exits_.take_failures(); }
   /// A new table has been made, and barriers are counted from the beginning.
   void begin_epoch(std::uint32_t epoch) { barriers_.begin_epoch(epoch); }
   /// One that has been moved there has registered before there is a table.
@@ -108,6 +106,7 @@ public:
   /// Processes are moved, and begun, elsewhere.
   ProcessPlaces& places() { return places_; }
   const ProcessPlaces& places() const { return places_; }
+  ExitRecord& exits() { return exits_; }
   const ExitRecord& exits() const { return exits_; }
   /// It is made here, by what comes up; users and clocks make it there.
   Decision& decision() { return decision_; }
@@ -121,7 +120,7 @@ public:
 private:
   bool tells_losses() const;
   void decide(Verdict verdict);
-  void judge_exit(const wire::ProcessExit& exit);
+  void judge_exit(const wire::ProcessExit& exit, Instant now);
   bool can_be_restarted(const wire::ProcessExit& exit) const;
   void judge_launch();
   void judge_end();

@@ -47,6 +47,7 @@ void LaunchState::answered(const std::vector<std::uint32_t>& up, std::vector<wir
 
 void LaunchState::numbered(Instant now) {
   numbered_ = true;
+  for (const wire::HostFailure& failure : failures_) left_out_.insert(failure.host);
   failures_.clear();
   answered_.clear();
   for (const Host& host : hosts_) {
@@ -121,6 +122,16 @@ std::set<std::uint32_t> LaunchState::failed_hosts() const {
   std::set<std::uint32_t> hosts = absent_;
   for (const wire::HostFailure& failure : failures_) hosts.insert(failure.host);
   return hosts;
+}
+
+std::string LaunchState::left_out() const {
+  std::set<std::uint32_t> hosts = absent_;
+  hosts.insert(left_out_.begin(), left_out_.end());
+  if (job_.launch.on_host_failure != wire::OnHostFailure::drop || hosts.empty() || !numbered_) return {};
+  std::vector<std::string> names;
+  for (const std::uint32_t host : hosts) names.push_back(hosts_[host].name);
+  return fmt::format("the program ran without {} of {} hosts: {} (++on-host-failure drop)", names.size(),
+                     hosts_.size(), wire::fold_names(names));
 }
 
 std::vector<std::string> LaunchState::unanswered() const {

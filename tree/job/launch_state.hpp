@@ -63,6 +63,9 @@ public:
   int failure_status() const;
   /// Those, and the ones that were absent from the beginning.
   std::set<std::uint32_t> failed_hosts() const;
+  /// Returns the line about hosts without which the program ran; empty: it ran on all, or does not drop
+  /// hosts.
+  std::string left_out() const;
   /// Their names.
   std::vector<std::string> unanswered() const;
   /// "3 of 4 hosts are up"
@@ -78,7 +81,8 @@ private:
 
   const wire::JobSpec& job_;
   const std::vector<Host>& hosts_;
-  std::set<std::uint32_t> absent_;
+  std::set<std::uint32_t> absent_;    // failed in an earlier run
+  std::set<std::uint32_t> left_out_;  // failed in this one, before there were numbers
   std::set<std::uint32_t> answered_;
   std::size_t up_ = 0;
   std::uint32_t idle_ = 0;      // hosts that have been numbered and got no processes; they count as up

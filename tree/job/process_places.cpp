@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+
+#include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
 
@@ -20,6 +23,22 @@ const Host& ProcessPlaces::host_of(std::uint32_t process) const {
   if (behind != begun_.begin()) return hosts_[std::prev(behind)->host];
   const Host* host = charmtree::host_of(hosts_, process);
   return host != nullptr ? *host : hosts_.back();
+}
+
+std::string ProcessPlaces::names_of(const wire::ProcessSet& processes) const {
+  std::set<std::uint32_t> hosts;
+  for (const wire::ProcessSet::Range& range : processes.ranges()) {
+    for (std::uint64_t process = range.first; process <= range.last; ++process)
+      hosts.insert(host_of(static_cast<std::uint32_t>(process)).index);
+  }
+  std::vector<std::string> names;
+  for (const std::uint32_t host : hosts) names.push_back(hosts_[host].name);
+  return wire::fold_names(names);
+}
+
+bool ProcessPlaces::has_one_each() const {
+  return begun_.empty() && moved_.begin() == moved_.end() &&
+         std::all_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.processes <= 1; });
 }
 
 std::vector<std::uint32_t> ProcessPlaces::processes_on(std::uint32_t host) const {

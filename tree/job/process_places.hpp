@@ -29,6 +29,10 @@ public:
   void finished(wire::ProcessSet::Range processes) { finished_.add(processes); }
 
   const Host& host_of(std::uint32_t process) const;
+  /// Returns the names of the hosts of these processes, folded: "h[01-03]".
+  std::string names_of(const wire::ProcessSet& processes) const;
+  /// Returns true if no host has several processes.
+  bool has_one_each() const;
   const wire::MovedProcesses& moved() const { return moved_; }
   /// Those that are on this host and have not ended as they should, in order.
   std::vector<std::uint32_t> unfinished_on(std::uint32_t host) const;

@@ -20,7 +20,7 @@ struct Names {
 };
 
 /// In the order of EnvLike.
-constexpr std::array<Names, 4> kNames = {{
+constexpr std::array<Names, 4> kVariableNames = {{
     {{}, {"CHARMTREE_PROCESSES"}, {"CHARMTREE_LOCAL_PROCESS"}, {}, {}},
     {{"OMPI_COMM_WORLD_RANK"},
      {"OMPI_COMM_WORLD_SIZE"},
@@ -45,8 +45,8 @@ Environment place_variables(wire::EnvLike like, const ProcessPlace& place, std::
     set(names.local_size, place.count);
     set(names.host, host);
   };
-  add(kNames[0]);
-  if (like != wire::EnvLike::none) add(kNames.at(static_cast<std::size_t>(like)));
+  add(kVariableNames[0]);
+  if (like != wire::EnvLike::none) add(kVariableNames.at(static_cast<std::size_t>(like)));
   return variables;
 }
 

@@ -50,6 +50,8 @@ Finish result_of(const RootController& controller, const wire::JobSpec& job,
   if (std::string line = controller.judge().failures(); !line.empty()) out.push_back(Say{Tone::info, line});
   if (std::string line = controller.judge().decision().aftermath(); !line.empty())
     out.push_back(Say{Tone::info, line});
+  if (std::string line = controller.judge().launch().left_out(); !line.empty() && job.processes > 0)
+    out.push_back(Say{Tone::info, line});
   if (!unconfirmed.empty() && !job.checkup)  // which leaves nothing behind
     out.push_back(Say{Tone::error, names_of({unconfirmed.begin(), unconfirmed.end()}, controller.hosts()) +
                                        ": did not confirm that the job has ended there"});

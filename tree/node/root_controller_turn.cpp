@@ -2,6 +2,7 @@
 // What the controller does at the end of each turn, and how it becomes that of the next run of the program.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tree/base/overloaded.hpp"
@@ -29,6 +30,19 @@ void RootController::Turn::tell(const RootNews& news) {
   dispatch(act, news);
 }
 
+namespace {
+
+/// Reports plain processes that have failed while the others continue.
+void report_failures(Judge& judge, Instant now, Actions& out) {
+  FailureNotices& notices = judge.exits().notices();
+  if (judge.verdict() || now < notices.next_deadline()) return;
+  const JobStatus status = judge.progress();
+  if (auto line = notices.take(status.processes - std::min(status.processes, status.ended), now))
+    out.push_back(Say{Tone::info, std::move(*line)});
+}
+
+}  // namespace
+
 void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   Turn turn{*this, now, out, orders};
   if (time_limit_.is_reached(now)) {
@@ -48,6 +62,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   resize(turn, orders);
   recover(turn, orders);
   go_on(now, out, orders);
+  report_failures(judge_, now, out);
   const bool somebody_is_lost = in_place_ && in_place_->in_progress();
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (!somebody_is_lost && judge_.take_release(kind))
@@ -59,7 +74,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
     inside_.debug.end(turn);
     inside_.tools.end(turn);
   }
-  std::vector<Progress::Failure> failures = judge_.take_failures();
+  std::vector<Progress::Failure> failures = judge_.exits().take_failures();
   if (progress_) {
     JobStatus status = judge_.progress();
     status.silent = silences_.count();

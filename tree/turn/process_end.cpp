@@ -90,6 +90,12 @@ void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
   ways_[had_to ? "had to be killed" : describe(exit)].push_back(exit.process);
 }
 
+void Aftermath::aborted(std::uint32_t process) {
+  if (told_.contains(process)) return;
+  told_.add(process);
+  others_ -= std::min(others_, 1U);
+}
+
 std::string Aftermath::line() const {
   if (others_ == 0) return {};
   std::string text = others_ == 1 ? "the other process was ended because of that"

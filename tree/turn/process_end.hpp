@@ -36,6 +36,8 @@ public:
   static constexpr std::size_t kMaxWays = 4;
 
   void begin(std::uint32_t others) { others_ = others; }
+  /// Records that `process` has failed by an abort, so that it is none of the others.
+  void aborted(std::uint32_t process);
   void on(const wire::ProcessExit& exit, int stop_signal);
   /// Empty if there was nobody left.
   std::string line() const;

@@ -21,11 +21,11 @@ std::string print(const WayToEnd& way) {
     case EndKind::well:
       return "ended well";
     case EndKind::exit:
-      return fmt::format("status {}", way.number);
+      return fmt::format("exit status {}", way.number);
     case EndKind::killed: {
       const std::string_view name = signal_name(way.number);
       return name.empty() ? fmt::format("signal {}", way.number)
-                          : fmt::format("signal {} ({})", way.number, name);
+                          : fmt::format("signal {}, SIG{}", way.number, name);
     }
     case EndKind::abort:
       return fmt::format("aborted with status {}", way.number);
@@ -61,7 +61,7 @@ void ProcessEnds::add_others(const WayToEnd& way, std::uint32_t processes) {
   if (processes > 0) add(way, {0, processes - 1});
 }
 
-std::string ProcessEnds::line() const {
+std::string ProcessEnds::line(const Where& where) const {
   std::size_t failed = 0, told = 0;
   std::string text;
   for (const auto& [way, processes] : ways_) {
@@ -70,7 +70,8 @@ std::string ProcessEnds::line() const {
     if (++told > kMostWays) continue;
     std::string which = processes.print();
     if (which.size() > kMostOfWay) which = which.substr(0, which.rfind(',', kMostOfWay)) + ",...";
-    text += fmt::format("{}{}: {}", told == 1 ? "" : "; ", print(way), which);
+    text +=
+        fmt::format("{}{}{} ({})", told == 1 ? "" : "; ", which, where ? where(processes) : "", print(way));
   }
   if (failed < 2) return {};
   if (told > kMostWays) text += "; others in other ways";

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -33,7 +34,7 @@ struct WayToEnd {
   /// Of itself, and not as it should.
   bool is_failure() const { return kind != EndKind::well && kind != EndKind::stopped; }
 };
-/// "status 3", "signal 11 (SEGV)", "aborted".
+/// Returns "exit status 3", "signal 11, SIGSEGV" or "aborted with status 1".
 std::string print(const WayToEnd& way);
 WayToEnd way_of(const wire::ProcessExit& exit);
 WayToEnd way_of(const wire::AbortUp& abort);
@@ -48,9 +49,11 @@ public:
   /// All up to this number of whom nothing is known.
   void add_others(const WayToEnd& way, std::uint32_t processes);
   const std::map<WayToEnd, wire::ProcessSet>& ways() const { return ways_; }
-  /// "3 processes failed: status 1: 1,4; signal 11 (SEGV): 2"; empty if not several did, but for those that
-  /// were lost with their launchers.
-  std::string line() const;
+  /// Returns text that follows the numbers of some processes, such as where they were.
+  using Where = std::function<std::string(const wire::ProcessSet& processes)>;
+  /// Returns "3 processes failed: 1,4 (exit status 1); 2 (signal 11, SIGSEGV)". Returns an empty text if
+  /// fewer than two failed. Does not count those that were lost with their launchers.
+  std::string line(const Where& where = {}) const;
 
   /// What those that tell it have used until then.
   void add(const wire::PeersUsed& peers) { peers_.add(peers); }

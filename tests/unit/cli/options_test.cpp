@@ -190,6 +190,10 @@ TEST_CASE("variables may be set again and again, but not those of launchers") {
 TEST_CASE("a plain process that fails ends the job only if that is wanted") {
   CHECK_FALSE(good({"a"}).process.kill_on_exit);
   CHECK(good({"++kill-on-exit", "a"}).process.kill_on_exit);
+  CHECK(good({"++on-failure", "abort", "a"}).process.kill_on_exit);
+  CHECK_FALSE(good({"++on-failure", "continue", "a"}).process.kill_on_exit);
+  CHECK(good({"++in", "++on-failure", "abort", "./x"}).process.kill_on_exit);
+  CHECK(has(failure({"++in", "++on-failure", "continue", "./x"}), "sessions know no ++on-failure but abort"));
 }
 
 TEST_CASE("the help of ++on-failure says which programs go on without a lost process") {

@@ -86,7 +86,7 @@ TEST_CASE("how a process ended is noted once, and is news if it failed", "[exit_
   CHECK((news[1].process == 5 && news[1].how == "aborted: no more"));
   CHECK(job.exits.take_failures().empty());
   CHECK(job.exits.ends().ways().at({EndKind::launcher}).print() == "3");
-  CHECK(job.exits.ends().line() == "2 processes failed: status 3: 2; aborted with status 1: 5");
+  CHECK(job.exits.ends().line() == "2 processes failed: 2 (exit status 3); 5 (aborted with status 1)");
 }
 
 TEST_CASE("a registered process that leaves of its own accord has not ended its protocol", "[exit_record]") {

@@ -225,7 +225,7 @@ TEST_CASE("++kill-on-exit: the first plain process that fails ends the job at on
   CHECK(court.status() == 6);
   CHECK(court.line() == "n2: run: process 3: exited with status 6");
   CHECK(court.mode() == wire::EndMode::stop);
-  CHECK(court.judge.failures() == "2 processes failed: status 5: 4; status 6: 3");
+  CHECK(court.judge.failures() == "2 processes failed: 4 (exit status 5); 3 (exit status 6)");
   CHECK(court.judge.decision().aftermath() == "the other 4 processes were ended because of that");
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("a verdict says why: what, which process, where, and its last words", 
     CHECK(court.why().how == "aborted: no more");
     CHECK(court.why().last_words == std::vector<std::string>{"trace"});
     court.exits({registered(1, 0, 6)});
-    CHECK(court.judge.failures() == "2 processes failed: signal 6 (ABRT): 1; aborted with status 1: 0");
+    CHECK(court.judge.failures() == "2 processes failed: 1 (signal 6, SIGABRT); 0 (aborted with status 1)");
     CHECK(court.judge.decision().aftermath() == "the other 6 processes were ended because of that");
   }
   SECTION("a lost host") {

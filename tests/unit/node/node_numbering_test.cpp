@@ -66,6 +66,8 @@ TEST_CASE("drop: the job runs on the hosts that are left, whatever the tree", "[
     CHECK(world.said_anywhere("left out: n[00,05]: connect: connection refused", Tone::info));
     CHECK(world.said_anywhere("left out: n07: spawn: no directory", Tone::info));
     CHECK(world.said_anywhere("the job runs on 6 hosts, with 12 of 18 processes", Tone::info));
+    CHECK(world.said_anywhere("the program ran without 3 of 9 hosts: n[00,05,07] (++on-host-failure drop)",
+                              Tone::info));
     CHECK(world.alive() == 0);
   }
 }

@@ -50,13 +50,14 @@ wire::ProcessExit ended_by_us(std::uint32_t process, std::uint8_t code, std::uin
 TEST_CASE("one line names all that failed, by status", "[process_ends]") {
   ProcessEnds ends;
   for (const std::uint32_t process : {7U, 1U, 4U}) ends.add({EndKind::exit, 1}, {process, process});
-  CHECK(ends.line() == "3 processes failed: status 1: 1,4,7");
+  CHECK(ends.line() == "3 processes failed: 1,4,7 (exit status 1)");
   ends.add({EndKind::killed, 11}, {9, 9});
   ends.add({EndKind::exit, 2}, {2, 2});
   ends.add({EndKind::exit, 2}, {5, 5});
   ends.add({EndKind::stopped}, {10, 20});
   ends.add({EndKind::launcher}, {30, 31});
-  CHECK(ends.line() == "6 processes failed: status 1: 1,4,7; status 2: 2,5; signal 11 (SEGV): 9");
+  CHECK(ends.line() ==
+        "6 processes failed: 1,4,7 (exit status 1); 2,5 (exit status 2); 9 (signal 11, SIGSEGV)");
 }
 
 TEST_CASE("the line of those that failed has a bounded length, and needs several", "[process_ends]") {
@@ -67,8 +68,8 @@ TEST_CASE("the line of those that failed has a bounded length, and needs several
   for (std::uint32_t i = 1; i < 100'000; i += 2)
     ends.add({EndKind::exit, static_cast<std::uint8_t>(1 + i % 200)}, {i, i});
   CHECK(ends.line().size() <= (ProcessEnds::kMostWays + 1) * (ProcessEnds::kMostOfWay + 40));
-  CHECK(ends.line().starts_with("50001 processes failed: status 1: 0"));
-  CHECK(ends.line().ends_with(",...; others in other ways"));
+  CHECK(ends.line().starts_with("50001 processes failed: 0"));
+  CHECK(ends.line().ends_with(",... (exit status 15); others in other ways"));
 }
 
 TEST_CASE("each process ends once", "[process_ends]") {
@@ -92,11 +93,11 @@ TEST_CASE("all that failed are told when the last has ended", "[process_ends]") 
   CHECK_FALSE(court.judge.verdict());
   court.exits({{6, 1}}, {{5, 5}, {7, 7}});
   REQUIRE(court.judge.verdict());
-  CHECK(court.judge.failures() == "3 processes failed: status 1: 1,6; status 2: 4");
-  const auto told = court.judge.take_failures();
+  CHECK(court.judge.failures() == "3 processes failed: 1,6 (exit status 1); 4 (exit status 2)");
+  const auto told = court.judge.exits().take_failures();
   REQUIRE(told.size() == 3);
   CHECK((told[0].process == 1 && told[0].host == 0 && told[0].how == "exited with status 1"));
-  CHECK(court.judge.take_failures().empty());
+  CHECK(court.judge.exits().take_failures().empty());
   CHECK(ends_json(court.judge.ends())[0]["processes"].dump() == "[[0,0],[2,3],[5,5],[7,7]]");
 }
 
@@ -105,7 +106,7 @@ TEST_CASE("those that charmrun ends because of a failure have not failed", "[pro
   court.exits({{1, 0, 11}, {3, 0, 11}});  // 3 before anybody could ask it
   REQUIRE(court.judge.verdict());
   court.exits({ended_by_us(0, 0, 15), ended_by_us(2, 7), ended_by_us(4, 0, 9)}, {{5, 5}});
-  CHECK(court.judge.failures() == "2 processes failed: signal 11 (SEGV): 1,3");
+  CHECK(court.judge.failures() == "2 processes failed: 1,3 (signal 11, SIGSEGV)");
   CHECK(
       court.judge.decision().aftermath() ==
       "the other 6 processes were ended because of that; process 2 exited with status 7, process 4 had to be "
@@ -123,7 +124,26 @@ TEST_CASE("several that abort are all named", "[process_ends]") {
   court.judge.on(wire::AbortUp{5, 1, "out of luck"});
   court.judge.on(wire::AbortUp{2, 1, "out of luck"});
   court.judge.on(wire::AbortUp{2, 1, "again"});
-  CHECK(court.judge.failures() == "2 processes failed: aborted with status 1: 2,5");
+  CHECK(court.judge.failures() == "2 processes failed: 2,5 (aborted with status 1)");
+}
+
+TEST_CASE("of several that abort none is one of the others", "[process_ends]") {
+  Court court;
+  for (const std::uint32_t process : {4U, 5U, 6U, 5U}) court.judge.on(wire::AbortUp{process, 1, "MPI_Abort"});
+  wire::ProcessExit asked{5, 1};  // as it has aborted: no other way to end
+  asked.asked = true;
+  court.exits({{4, 1}, asked});
+  CHECK(court.judge.failures() == "3 processes failed: 4-6 (aborted with status 1)");
+  CHECK(court.judge.decision().aftermath() == "the other 5 processes were ended because of that");
+}
+
+TEST_CASE("where each host has one process, the hosts of those that failed are named", "[process_ends]") {
+  Court court;
+  court.job.processes = 4;
+  for (std::uint32_t i = 0; i < 4; ++i) court.hosts[i].first_process = i, court.hosts[i].processes = 1;
+  court.exits({{0, 5}, {1, 5}, {3, 6}}, {{2, 2}});
+  CHECK(court.judge.failures() ==
+        "3 processes failed: 0-1 on n[1-2] (exit status 5); 3 on n4 (exit status 6)");
 }
 
 TEST_CASE("a whole job tells how every process ended", "[process_ends]") {
@@ -135,7 +155,7 @@ TEST_CASE("a whole job tells how every process ended", "[process_ends]") {
     world.actors[11].code = 4;
     world.run();
     REQUIRE(world.result);
-    CHECK(world.said_anywhere("3 processes failed: status 3: 7,9; status 4: 11", Tone::info));
+    CHECK(world.said_anywhere("3 processes failed: 7,9 (exit status 3); 11 (exit status 4)", Tone::info));
     std::set<std::uint32_t> told;
     for (const Progress& each : world.progress) {
       for (const Progress::Failure& failure : each.failures) CHECK(told.insert(failure.process).second);
