@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An MPI program. Every process speaks to every other one, so that each address which it has got is used.
- * mpi_check [DEED RANK]: there, abort (status 7), kill (itself) or leave (without MPI_Finalize), while the
- * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done); or publish
- * a name, which all look up; or come to MPI_Init late. init: nothing is done between it and MPI_Finalize.
+ * mpi_check [DEED RANK]: there, abort (status 7; abort-0: 0), kill (itself) or leave (without MPI_Finalize),
+ * while the others wait: who speaks to it may abort before its end is known; or exit (5, when all is done);
+ * or publish a name, which all look up; or come to MPI_Init late. init: nothing is done between it and
+ * MPI_Finalize.
  */
 #include <mpi.h>
 #include <poll.h>
@@ -22,14 +23,15 @@ int main(int count, char** words) {
   const char* deed = count == 3 ? words[1] : "none";
   if (!strcmp(deed, "init")) return MPI_Finalize();
   const int is_here = count == 3 && atoi(words[2]) == rank;
-  const int aborts = !strcmp(deed, "abort"), dies = !strcmp(deed, "kill"), leaves = !strcmp(deed, "leave");
+  const int aborts = !strncmp(deed, "abort", 5), dies = !strcmp(deed, "kill"),
+            leaves = !strcmp(deed, "leave");
   if (aborts || dies || leaves) {
     MPI_Barrier(MPI_COMM_WORLD);
     printf("%d waits\n", rank);
     fflush(stdout);
     if (!is_here) pause();
     poll(NULL, 0, 500);  // until the others have taken notice that all are here
-    if (aborts) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (aborts) MPI_Abort(MPI_COMM_WORLD, strcmp(deed, "abort-0") ? 7 : 0);
     if (dies) raise(SIGKILL);
     _exit(0);
   }

@@ -20,6 +20,12 @@ std::string with_status(const std::string& what, int status) {
   return fmt::format("{} (status {})", what, status);
 }
 
+/// The code belongs into the line, too, where it is not the status.
+std::string with_code(const std::string& what, int code, int status) {
+  return code == status ? with_status(what, status)
+                        : fmt::format("{} (code {}, status {})", what, code, status);
+}
+
 }  // namespace
 
 EarlyLeave early_leave(const wire::ProcessExit& exit) {
@@ -103,7 +109,7 @@ Verdict ExitRecord::verdict_of(const wire::AbortUp& abort) const {
   const std::string how = describe(abort);
   const std::string line =
       places_.about(abort.process, registrations_.is_pending() ? Phase::start : Phase::run,
-                    status == kLauncherFailed ? how : with_status(how, status));
+                    status == kLauncherFailed ? how : with_code(how, abort.code, status));
   return with_first(abort.process, failure(status, line,
                                            {Cause::abort, abort.process, places_.host_of(abort.process).index,
                                             how, lines_of_last_words(abort.last_words)}));

@@ -117,6 +117,16 @@ TEST_CASE("an abort is at once, with the low byte of its code", "[judge]") {
   CHECK(court.status() == 1);  // a verdict does not change
 }
 
+TEST_CASE("an abort whose code cannot be a status names both", "[judge]") {
+  const auto [code, status, words] = GENERATE(table<int, int, std::string>(
+      {{0, 1, "code 0, status 1"}, {256, 1, "code 256, status 1"}, {300, 44, "code 300, status 44"}}));
+  Court court;
+  court.all_run();
+  court.judge.on(wire::AbortUp{5, code, "MPI_Abort"});
+  CHECK(court.status() == status);
+  CHECK(court.line() == "n3: run: process 5: aborted: MPI_Abort (" + words + ")");
+}
+
 TEST_CASE("a registered process that is gone without ending is at once: 128+n, its code, or 1", "[judge]") {
   const std::string left = " without the end of its protocol",
                     ask = "; did it call exit itself? see its output";
