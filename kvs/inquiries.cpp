@@ -31,8 +31,12 @@ void Inquiries::on(const wire::NameInquiry& inquiry, std::uint32_t host, Orders&
   const auto found = names_.find(key);
   const bool is_known = found != names_.end() && (!found->second.is_read() || found->second.reader == asker);
   if (inquiry.deed == Deed::unpublish) {
-    if (is_known) unpublish(found);
-    return answer(asker, is_known ? "" : "nobody has published it", {}, orders);
+    if (!is_known) return answer(asker, "nobody has published it", {}, orders);
+    const std::uint32_t publisher = found->second.by.first;
+    if (publisher != inquiry.process)
+      return answer(asker, fmt::format("process {} has published it", publisher), {}, orders);
+    unpublish(found);
+    return answer(asker, {}, {}, orders);
   }
   if (is_known) return read(found->second, asker, orders);
   const std::string failure =

@@ -49,6 +49,8 @@ TEST_CASE("a name is known from when it is published until it is taken back", "[
   CHECK(ask(root, 1, Deed::look_up, "ocean").bytes == "port 7");
   CHECK(ask(root, 1, Deed::publish, "ocean", "port 8").failure == "process 0 has published it");
   CHECK(ask(root, 1, Deed::look_up, "ocean", {}, 1, kPmix).failure == "nobody has published it");
+  CHECK(ask(root, 1, Deed::unpublish, "ocean").failure == "process 0 has published it");
+  CHECK(ask(root, 1, Deed::look_up, "ocean").bytes == "port 7");
   CHECK(ask(root, 0, Deed::unpublish, "ocean").failure.empty());
   CHECK(ask(root, 0, Deed::unpublish, "ocean").failure == "nobody has published it");
 }
