@@ -9,6 +9,22 @@
 
 namespace charmtree::proto {
 
+namespace {
+
+/// Returns the bytes that a host keeps of a world: its texts, and some more for each.
+std::size_t size_of(const wire::WorldWanted& wanted) {
+  constexpr std::size_t kEach = 32;
+  std::size_t bytes = wanted.given.size();
+  for (const wire::ProgramWanted& each : wanted.programs) {
+    bytes += each.program.directory.size() + kEach;
+    for (const std::string& text : each.program.arguments) bytes += text.size() + kEach;
+    for (const std::string& text : each.program.environment) bytes += text.size() + kEach;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 /// Returns why the job starts no such processes. A launcher may claim anything of its processes: what decides
 /// is the root's own description of the job. Launchers that come later are not sent earlier worlds, and
 /// losses in worlds are not counted: hence no worlds in jobs that repair themselves.
@@ -20,6 +36,8 @@ std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
   if (job_->keeps_alive())
     return "a job that may get another root (++keep-alive) starts no further processes";
   if (begun_.size() >= kMost) return fmt::format("a job may start others {} times", kMost);
+  if (bytes_ + size_of(wanted) > kMostBytes)
+    return fmt::format("a job may give {} MiB to the programs that its processes start", kMostBytes >> 20);
   std::uint64_t all = job_->processes;
   for (const wire::ProgramWanted& each : wanted.programs) {
     all += each.processes;
@@ -77,6 +95,7 @@ void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& 
                                       wanted.process, next - first, first));
   turn.to_all(std::move(world));
   begun_.emplace(asker, first);
+  bytes_ += size_of(wanted);
   answer({}, std::to_string(first));
 }
 

@@ -31,6 +31,9 @@ public:
   static constexpr std::size_t kMost = 100'000;
   /// Spawned processes that a host may be given in all. Its launcher keeps about 1 KiB of each.
   static constexpr std::uint32_t kMaxSpawnedOnHost = 1U << 16;
+  /// Bytes of arguments and variables of all of them, and of what is given to them: each host may have to
+  /// keep them.
+  static constexpr std::size_t kMostBytes = 64U << 20;
 
   /// `absent`: hosts that cannot be started. What is asked before all hosts are up is asked again.
   void on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);
@@ -47,6 +50,7 @@ private:
   const std::vector<Host>& hosts_;
   std::vector<std::uint32_t> processes_;  // that each host has been given so far
   std::map<Asker, std::uint32_t> begun_;  // the first process of each: it may be asked for twice
+  std::size_t bytes_ = 0;                 // of all of them
   bool has_refused_ = false;              // and the first refusal has been printed
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/job/host_part.hpp"
 
+#include <algorithm>
+
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/launch.hpp"
 
@@ -151,7 +153,12 @@ void HostPart::down(const wire::Moved& moved, Turn& turn) {
 
 void HostPart::down(const wire::WorldBegun& begun, Turn& turn) {
   wire::JobSpec& job = *place_.job;
-  job.spawn.further.insert(job.spawn.further.end(), begun.programs.begin(), begun.programs.end());
+  const auto is_here = [this](const wire::Share& share) { return share.host == place_.self.index; };
+  const bool keeps_texts =
+      turn.seat().is_root() || std::any_of(begun.shares.begin(), begun.shares.end(), is_here);
+  for (const wire::FurtherProgram& each : begun.programs)
+    job.spawn.further.push_back(
+        keeps_texts ? each : wire::FurtherProgram{each.first, {}, {}, each.begins_world, {}});
   for (const wire::Share& share : begun.shares) {
     job.processes += share.processes;
     turn.seat().launch.subtree().moved(share);

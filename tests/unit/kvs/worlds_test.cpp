@@ -114,6 +114,17 @@ TEST_CASE("a world that cannot be is refused, and one that comes too early is as
   Bench::serves_mpi = true;
 }
 
+TEST_CASE("what a job gives to the programs that its processes start has a limit in all", "[worlds]") {
+  Bench b;
+  wire::WorldWanted wanted{3, {2, 0}, {Bench::program(1)}, std::string(1U << 20, 'g')};
+  std::size_t begun = 0;
+  do {
+    ++wanted.id.number;
+  } while (b.ask(wanted)->failure.empty() && ++begun < 100);
+  CHECK(begun == Worlds::kMostBytes / (1U << 20) - 1);
+  CHECK(b.ask({Bench::program(1)})->failure.empty());
+}
+
 TEST_CASE("no process is started where the root has not allowed it, whatever a launcher claims", "[worlds]") {
   Bench::may_spawn = false;
   Bench b;
