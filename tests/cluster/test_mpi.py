@@ -70,6 +70,27 @@ def test_every_process_reaches_every_other_one(cluster: Factory, charmrun: Path,
     assert_to_its_end(hosts, charmrun, family, [*words(hosts, count, each), *more, path], good(count * each))
 
 
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_session_may_follow_another_one(cluster: Factory, charmrun: Path, count: int) -> None:
+    """MPICH's library speaks to its launcher anew for each."""
+    hosts = cluster(10)
+    more, path = program("mpich5", "tests/cluster/mpi_sessions.c")
+    lines = [f"{time}: {line}" for time in range(3) for line in good(count * 2)]
+    assert_good(run(hosts, charmrun, *words(hosts, count, 2), *more, path), lines)
+
+
+@pytest.mark.parametrize("how", [[], ["++pmi", "port"]], ids=["inherited", "port"])
+@pytest.mark.parametrize("family", ["mpich5", "intel"])
+def test_a_script_may_start_several_mpi_programs(cluster: Factory, charmrun: Path, family: str, how: list[str]) -> None:
+    """They inherit one connection, or make one each. One that fails behind a good one is found out."""
+    hosts = cluster(10)
+    more, path = program(family)
+    script = hosts.put(0, "/home/shared/mpi-twice", f"#!/bin/sh\n{path} && {path} && exec {path} \"$@\"\n", mode=0o755)
+    assert_good(run(hosts, charmrun, *words(hosts, 2, 2), *how, *more, script), sorted(good(4) * 3))
+    left = error_line(run(hosts, charmrun, *words(hosts, 2, 1), *how, *more, script, "leave", 1))
+    assert "left without MPI_Finalize" in left
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_abort_by_any_process_gives_its_status(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)

@@ -122,7 +122,11 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         out.push_back(ClientClose{kind, o.client});
       },
       [&](Registered& o) { registered(o, kind, turn, parts); },
-      [&](Joined& o) { up.facts.joined += joined(o.process, kind, turn, parts) ? 1 : 0; },
+      [&](Joined& o) {
+        turn.own.at(o.process).end.said =
+            false;  // it may have finished an MPI program, and begin another one
+        up.facts.joined += joined(o.process, kind, turn, parts) ? 1 : 0;
+      },
       [&](BarrierEntered& o) { parts.barriers.entered(o, turn); },
       [&](wire::FenceUp& o) { up.messages.emplace_back(std::move(o)); },
       [&](wire::RingUp& o) { up.messages.emplace_back(std::move(o)); },

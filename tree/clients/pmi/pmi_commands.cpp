@@ -62,18 +62,25 @@ const PmiCommand* find_pmi_command(PmiVersion version, std::string_view name) {
   return found == kCommands.end() ? nullptr : found;
 }
 
+bool cuts_names(const PmiCommand* command) {
+  if (command == nullptr || command->version != PmiVersion::one) return false;
+  return command->deed == PmiDeed::publish || command->deed == PmiDeed::look_up ||
+         command->deed == PmiDeed::unpublish;
+}
+
 std::string pmi_answer(const PmiCommand& command, std::string_view thread, int rc, const PmiFields& fields) {
   std::string text = fmt::format("cmd={}", command.answer);
   if (command.version == PmiVersion::one) {
     fmt::format_to(std::back_inserter(text), " rc={}", rc);
     for (const auto& [key, value] : fields) fmt::format_to(std::back_inserter(text), " {}={}", key, value);
-    std::replace(text.begin(), text.end(), '\n', ' ');  // which version 2 may have put
+    std::replace(text.begin(), text.end(), '\n', ' ');
     return text + '\n';
   }
   text += ';';
   if (!thread.empty()) fmt::format_to(std::back_inserter(text), "thrid={};", thread);
   fmt::format_to(std::back_inserter(text), "rc={};", rc);
-  for (const auto& [key, value] : fields) fmt::format_to(std::back_inserter(text), "{}={};", key, value);
+  for (const auto& [key, value] : fields)
+    fmt::format_to(std::back_inserter(text), "{}={};", key, in_version_two(value));
   return fmt::format("{:6}{}", text.size(), text);
 }
 

@@ -14,37 +14,15 @@ namespace charmtree::proto {
 namespace {
 
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
-/// Keys that processes may not put. Behind kRing, for each process of a ring: its values for its neighbours.
-constexpr std::string_view kRing = "PMI_ring_", kTopology = "PMI_hwloc_xmlfile";
-
-void read_pairs(std::string_view given, PmiWorld& world) {
-  for (wire::Reader pairs{given}; pairs.ok() && pairs.left() > 0;) {
-    std::string key = pairs.string(PmiServer::kMostKey), value = pairs.string(PmiServer::kMostValue);
-    if (pairs.ok()) world.values.insert_or_assign(std::move(key), std::move(value));
-  }
-}
+constexpr std::string_view kTopology = "PMI_hwloc_xmlfile";
+/// The first words of each program, whatever version it is going to speak.
+constexpr std::string_view kAgrees = "cmd=init ";
 
 std::string name_of(const PmiWorld& first, std::uint32_t process) {
   return fmt::format("{}_{}", first.kvs_name, process);
 }
 
-/// So that keys stand in the order of processes.
-std::string ring_key(std::uint32_t process) {
-  return fmt::format("{}{:010}", kRing, process);
-}
-
-/// Behind what the last process of a ring has given.
-auto end_of_ring(const PmiWorld& world) {
-  return world.values.lower_bound("PMI_ring`");  // '`' comes behind '_'
-}
-
-/// As a value may be.
-std::string one_word(std::string_view text) {
-  std::string word{text};
-  std::replace_if(
-      word.begin(), word.end(), [](char c) { return c == ' ' || c == ';' || c == '\n'; }, '_');
-  return word;
-}
+constexpr const char* kNotInOne = "PMI-1 has no value with a blank";
 
 std::string short_name(std::string_view text) {
   return std::string{text.substr(0, PmiServer::kMostKey)};
@@ -72,16 +50,28 @@ PmiWorld& PmiServer::world_of(std::uint32_t process) {
   return *std::prev(behind);
 }
 
+std::uint32_t PmiServer::programs_of(std::uint32_t process) const {
+  const auto found = finished_.find(process);
+  return found == finished_.end() ? 0 : found->second;
+}
+
+/// Hosts without processes of the world keep its number alone: a job may have many worlds.
 void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
   if (begun.programs.empty()) return;
   PmiWorld world;
   world.who.first = begun.programs.front().first;
-  for (const wire::Share& share : begun.shares) world.who.size += share.processes;
+  const std::uint32_t parent = *std::prev(std::upper_bound(firsts_.begin(), firsts_.end(), begun.by));
+  firsts_.push_back(world.who.first);
+  for (const wire::Share& share : begun.shares) {
+    world.who.size += share.processes;
+    if (local_.contains(share.first_process)) world.here += share.processes;
+  }
+  if (world.here == 0) return;
   world.kvs_name = name_of(worlds_.front(), world.who.first);
-  world.parent = world_of(begun.by).kvs_name;
+  world.parent = parent == 0 ? worlds_.front().kvs_name : name_of(worlds_.front(), parent);
   world.mapping = wire::process_mapping(begun.shares);
   for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first);
-  if (begun.service == kPmiService) read_pairs(begun.given, world);
+  if (begun.service == kPmiService) world.values.put_all(begun.given, 0);
   worlds_.push_back(std::move(world));
 }
 
@@ -121,6 +111,11 @@ void PmiServer::received(ClientId id, std::string_view bytes, Instant now, Clien
   std::size_t begin = 0;
   while (state.stage != Stage::aborted) {
     const std::string_view rest = std::string_view{state.buffer}.substr(begin);
+    if (state.version == PmiVersion::two && !rest.empty() &&
+        kAgrees.starts_with(rest.substr(0, kAgrees.size()))) {
+      if (rest.size() < kAgrees.size()) break;
+      state.version = PmiVersion::one;  // until the next program has agreed on one
+    }
     const PmiExtent next = first_request(state.version, rest);
     if (!next.is_sound) return drop(client, "a request that does not begin with its length", out);
     if (next.end == 0) break;
@@ -157,7 +152,11 @@ void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOut
 void PmiServer::forget(Clients::iterator it, const std::string& why, bool is_cause, ClientOutputs& out) {
   const Client client = std::move(it->second);
   clients_.erase(it);
-  world_of(client.process).barriers.leave(client.process);
+  PmiWorld& world = world_of(client.process);
+  world.barriers.leave(client.process);
+  if (client.stage == Stage::ended) connected_.erase(client.process);
+  world.gone.insert(client.process);
+  if (world.who.is_spawned() && world.gone.size() == world.here) world.values.clear();
   const bool has_joined = client.stage != Stage::silent && client.stage < Stage::ended;
   if (has_joined)
     out.push_back(ClientLost{client.process, why, is_cause});
@@ -181,6 +180,7 @@ void PmiServer::answer_value(const Clients::value_type& client, const std::optio
                              ClientOutputs& out) const {
   const PmiVersion version = client.second.version;
   const bool found = value && value->size() <= most_value(version);
+  if (found && version == PmiVersion::one && !fits_version_one(*value)) return refuse(client, kNotInOne, out);
   if (version == PmiVersion::two)
     return found ? answer(client, 0, {{"found", "TRUE"}, {"value", *value}}, out)
                  : answer(client, 0, {{"found", "FALSE"}}, out);
@@ -197,6 +197,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   ++world_of(state.process).requests;
   const PmiWords words{state.version, text};
   const std::string name = short_name(words.command());
+  if (name.empty() && cuts_names(state.asked)) return {};  // the rest of a name with a newline
   if (name.empty()) return fmt::format("'{}' is no request", short_name(text));
   if (state.stage == Stage::asks || state.stage == Stage::awaits)
     return fmt::format("{} before an answer", name);
@@ -210,7 +211,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   if (state.stage == Stage::silent) return fmt::format("{} before init", name);
   if (deed == PmiDeed::abort) {
     const bool is_first = state.version == PmiVersion::one;
-    const std::string_view why = is_first ? words.rest("message") : words.value("msg");
+    const std::string why = is_first ? std::string{words.rest("message")} : words.text("msg");
     state.stage = Stage::aborted;
     world_of(state.process).barriers.leave(state.process);
     out.push_back(abort(state.process, words.number("exitcode", 1), why, "abort"));
@@ -235,6 +236,9 @@ std::string PmiServer::do_deed(Clients::value_type& client, const PmiWords& word
     case PmiDeed::finalize:
       if (world_of(state.process).barriers.entered(state.process) > 0) return "finalize in a barrier";
       state.stage = Stage::ended;
+      ++finished_[state.process];
+      state.given.clear();
+      state.in_fence = 0;
       answer(client, 0, {}, out);
       out.push_back(Ended{state.process, 0});
       return {};
@@ -259,9 +263,9 @@ void PmiServer::tell(Clients::value_type& client, const PmiWords& words, ClientO
   const PmiWorld& world = world_of(state.process);
   switch (state.asked->deed) {
     case PmiDeed::get:
-      return answer_value(client, find(world, words.value("key")), out);
+      return answer_value(client, find(state.process, words.text("key")), out);
     case PmiDeed::get_job_attribute:
-      return answer_value(client, attribute_of_job(world, words.value("key")), out);
+      return answer_value(client, attribute_of_job(state.process, words.text("key")), out);
     case PmiDeed::limits:
       return answer(client, 0,
                     {{"kvsname_max", std::to_string(kMostName)},
@@ -284,7 +288,7 @@ void PmiServer::tell(Clients::value_type& client, const PmiWords& words, ClientO
 
 std::string PmiServer::agree(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
   Client& state = client.second;
-  if (state.stage != Stage::silent) return "a second init";
+  if (world_of(state.process).barriers.entered(state.process) > 0) return "init in a barrier";
   const int version = words.number("pmi_version", 0);
   if (version != 1 && version != 2) {
     answer(client, 1, {{"pmi_version", "1"}, {"pmi_subversion", "2"}}, out);
@@ -294,6 +298,7 @@ std::string PmiServer::agree(Clients::value_type& client, const PmiWords& words,
          out);
   if (version == 2) {
     state.version = PmiVersion::two;
+    state.stage = Stage::silent;
     return {};
   }
   state.stage = Stage::joined;
@@ -303,7 +308,7 @@ std::string PmiServer::agree(Clients::value_type& client, const PmiWords& words,
 
 std::string PmiServer::join_job(Clients::value_type& client, ClientOutputs& out) {
   Client& state = client.second;
-  if (state.stage != Stage::silent) return "a second init";
+  if (world_of(state.process).barriers.entered(state.process) > 0) return "fullinit in a barrier";
   const PmiWorld& world = world_of(state.process);
   const std::string rank = std::to_string(state.process - world.who.first),
                     size = std::to_string(world.who.size),
@@ -319,40 +324,38 @@ std::string PmiServer::join_job(Clients::value_type& client, ClientOutputs& out)
 
 std::string PmiServer::put(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
   Client& state = client.second;
-  const std::string_view key = words.value("key"), value = words.value("value");
+  std::string key = words.text("key"), value = words.text("value");
   const std::size_t most = most_value(state.version);
   if (key.empty() || key.size() > kMostKey)
     return fmt::format("a put with a key of more than {} bytes, or none", kMostKey);
   if (value.size() > most) return fmt::format("a value of {} bytes: {} are allowed", value.size(), most);
   if (key.starts_with(wire::kPmiReserved)) return refuse(client, "the key is reserved", out), std::string{};
   if (std::string wrong = give(state, key, value); !wrong.empty()) return wrong;
-  world_of(state.process).values.insert_or_assign(std::string{key}, std::string{value});
+  world_of(state.process).values.put(std::move(key), std::move(value), programs_of(state.process));
   answer(client, 0, {}, out);
   return {};
 }
 
 /// With the next fence.
 std::string PmiServer::give(Client& client, std::string_view key, std::string_view value) {
-  wire::Writer pair;
-  pair.string(key);
-  pair.string(value);
-  client.given += pair.bytes();
+  client.given += PmiValues::give(key, value);
   if (client.given.size() <= wire::kMostGiven) return {};
   return fmt::format("puts of more than {} bytes before a barrier", wire::kMostGiven);
 }
 
 /// What a process has put, or is known of the job. A mapping that is too long is not told: then clients find
 /// out by themselves, with one barrier more.
-std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_view key) const {
-  if (const auto found = world.values.find(key); found != world.values.end()) return found->second;
+std::optional<std::string> PmiServer::find(std::uint32_t process, std::string_view key) {
+  const PmiWorld& world = world_of(process);
+  if (auto found = world.values.find(key, programs_of(process))) return found;
   if (key == wire::kPmiMapping && !world.mapping.empty() && world.mapping.size() <= most_value_)
     return world.mapping;
   if (key == kTopology && topology_ && !topology_->empty()) return *topology_;
   if (key != "PMI_dead_processes") return {};
   std::string dead;
   for (const auto& [first, last] : lost_.ranges()) {
-    for (std::uint64_t process = first; process <= last && world.who.contains(first); ++process)
-      dead += fmt::format("{}{}", dead.empty() ? "" : ",", process - world.who.first);
+    for (std::uint64_t each = first; each <= last && world.who.contains(first); ++each)
+      dead += fmt::format("{}{}", dead.empty() ? "" : ",", each - world.who.first);
   }
   if (dead.empty()) return {};
   return dead;
@@ -372,36 +375,42 @@ bool PmiServer::awaits_topology(Clients::value_type& client, const PmiWords& wor
 
 void PmiServer::topology(const std::string& file, const wire::Blob&, ClientOutputs& out) {
   topology_ = file;
-  for (const PmiWorld& world : worlds_) tell_awaited(kTopology, find(world, kTopology), world.who, out);
+  for (auto& client : clients_) {
+    Client& state = client.second;
+    if (state.stage != Stage::awaits || state.awaited != kTopology) continue;
+    state.stage = Stage::joined;
+    answer_value(client, find(state.process, kTopology), out);
+  }
 }
 
 // ---- of version 2
 
-std::optional<std::string> PmiServer::attribute_of_job(const PmiWorld& world, std::string_view key) const {
+std::optional<std::string> PmiServer::attribute_of_job(std::uint32_t process, std::string_view key) {
   if (key == "universeSize") return std::to_string(universe_);
   if (key == "hasNameServ") return "TRUE";
-  return key.starts_with(wire::kPmiReserved) ? find(world, key) : std::nullopt;
+  return key.starts_with(wire::kPmiReserved) ? find(process, key) : std::nullopt;
 }
 
 std::string PmiServer::put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
-  const std::string_view key = words.value("key"), value = words.value("value");
+  const std::string key = words.text("key"), value = words.text("value");
   if (key.empty() || key.size() > kMostKey || value.size() > kMostValue2)
     return fmt::format("an attribute of {} bytes, called by {}", value.size(), key.size());
-  PmiWorld& world = world_of(client.second.process);
-  if (!world.attributes.contains(key) && world.attributes.size() >= kMostAttributes)
+  const std::uint32_t process = client.second.process;
+  PmiWorld& world = world_of(process);
+  if (!world.values.put_attribute(key, value, programs_of(process)))
     return refuse(client, "too many attributes", out), std::string{};
-  world.attributes.insert_or_assign(std::string{key}, std::string{value});
   answer(client, 0, {}, out);
-  tell_awaited(key, std::string{value}, world.who, out);
+  tell_awaited(key, value, world.who, programs_of(process), out);
   return {};
 }
 
-/// Those of the world that wait for it.
-void PmiServer::tell_awaited(std::string_view key, const std::optional<std::string>& value,
-                             const wire::World& who, ClientOutputs& out) {
+/// Answers those of the world, and of the program, that wait for it.
+void PmiServer::tell_awaited(std::string_view key, const std::string& value, const wire::World& who,
+                             std::uint32_t program, ClientOutputs& out) {
   for (auto& client : clients_) {
     Client& state = client.second;
     if (state.stage != Stage::awaits || state.awaited != key || !who.contains(state.process)) continue;
+    if (programs_of(state.process) != program) continue;
     state.stage = Stage::joined;
     answer_value(client, value, out);
   }
@@ -410,39 +419,22 @@ void PmiServer::tell_awaited(std::string_view key, const std::optional<std::stri
 void PmiServer::get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
   Client& state = client.second;
   const PmiWorld& world = world_of(state.process);
-  const auto found = world.attributes.find(words.value("key"));
-  if (found != world.attributes.end()) return answer_value(client, found->second, out);
-  if (words.value("wait") != "TRUE") return answer_value(client, {}, out);
+  std::string key = words.text("key");
+  const auto found = world.values.attribute(key, programs_of(state.process));
+  if (found || words.value("wait") != "TRUE") return answer_value(client, found, out);
   state.stage = Stage::awaits;
-  state.awaited = words.value("key");
+  state.awaited = std::move(key);
 }
 
 /// A fence that brings the values of the neighbours.
 std::string PmiServer::ring(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
   Client& state = client.second;
-  const std::string_view left = words.value("ring-left"), right = words.value("ring-right");
+  const std::string left = words.text("ring-left"), right = words.text("ring-right");
   if (left.size() > kMostValue2 || right.size() > kMostValue2)
     return fmt::format("values of {} and {} bytes for neighbours", left.size(), right.size());
-  wire::Writer both;
-  both.string(left);
-  both.string(right);
-  if (std::string wrong = give(state, ring_key(state.process), both.bytes()); !wrong.empty()) return wrong;
+  const std::string both = PmiValues::give(left, right);
+  if (std::string wrong = give(state, PmiValues::ring_key(state.process), both); !wrong.empty()) return wrong;
   return enter(client, {}, out);
-}
-
-/// The one before its first is its last. Nothing: it is in none, or a neighbour has given nothing.
-std::optional<PmiServer::Ring> PmiServer::ring_of(std::uint32_t process, const PmiWorld& world) {
-  const auto own = world.values.find(ring_key(process));
-  if (own == world.values.end()) return {};
-  const auto first = world.values.lower_bound(kRing), last = std::prev(end_of_ring(world));
-  const auto before = own == first ? last : std::prev(own);
-  const auto behind = own == last ? first : std::next(own);
-  wire::Reader of_before{before->second}, of_behind{behind->second};
-  (void)of_before.string(kMostValue2);
-  Ring ring{std::to_string(std::distance(first, own)), of_before.string(kMostValue2),
-            of_behind.string(kMostValue2)};
-  if (!of_before.ok() || !of_behind.ok()) return {};
-  return ring;
 }
 
 // ---- other processes
@@ -466,18 +458,18 @@ std::string PmiServer::ask_for_name(Clients::value_type& client, const PmiWords&
                                     ClientOutputs& out) {
   using Deed = wire::NameInquiry::Deed;
   auto& [id, state] = client;
-  const std::string_view name = words.value(state.version == PmiVersion::one ? "service" : "name");
-  const std::string_view port = words.value("port");
+  const std::string name = words.text(state.version == PmiVersion::one ? "service" : "name");
+  const std::string port = words.text("port");
   if (name.empty() || name.size() > wire::kMostName || port.size() > wire::kMostPublished)
     return fmt::format("a name of {} bytes for a port of {}", name.size(), port.size());
   const PmiDeed asked = state.asked->deed;
+  if (asked == PmiDeed::publish && words.value("port").data() == nullptr)
+    return refuse(client, "a name with a newline", out), std::string{};
   const Deed deed = asked == PmiDeed::publish   ? Deed::publish
                     : asked == PmiDeed::look_up ? Deed::look_up
                                                 : Deed::unpublish;
   state.stage = Stage::asks;
-  inquiries_.ask(
-      wire::NameInquiry{state.process, {kPmiService, 0}, deed, std::string{name}, std::string{port}}, {id},
-      now, out);
+  inquiries_.ask(wire::NameInquiry{state.process, {kPmiService, 0}, deed, name, port}, {id}, now, out);
   return {};
 }
 
@@ -492,6 +484,8 @@ void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
     case PmiDeed::spawn:
       return spawned(*client, *asker, message.bytes, out);
     case PmiDeed::look_up:
+      if (client->second.version == PmiVersion::one && !fits_version_one(message.bytes))
+        return refuse(*client, kNotInOne, out);
       if (client->second.version == PmiVersion::one)
         return answer(*client, 0, {{"port", message.bytes}}, out);
       return answer(*client, 0, {{"value", message.bytes}, {"port", message.bytes}},
@@ -549,7 +543,11 @@ void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (fence.fence.service != kPmiService || fence.fence.processes.empty()) return;
   PmiWorld& world = world_of(fence.fence.processes.front().first);
   if (!world.barriers.over(fence, local_)) return;
-  read_pairs(*fence.given, world);
+  std::set<std::uint32_t> programs;  // of those that are in it: one, unless MPI is opened again by some alone
+  for (const std::uint32_t process : local_.among(fence.fence.processes)) {
+    if (world.barriers.entered(process) > 0) programs.insert(programs_of(process));
+  }
+  for (const std::uint32_t program : programs) world.values.put_all(*fence.given, program);
   settle(world, out);
 }
 
@@ -560,7 +558,7 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
     Client& state = client->second;
     if (step.is_plain()) state.given.erase(0, std::exchange(state.in_fence, 0));
     const bool is_ring = entry.asked->deed == PmiDeed::ring;
-    const auto ring = is_ring ? ring_of(entry.process, world) : std::nullopt;
+    const auto ring = is_ring ? world.values.ring(entry.process, programs_of(entry.process)) : std::nullopt;
     std::string why = step.failure;
     if (is_ring && !ring && why.empty()) why = "it is in no ring, or a neighbour has given nothing";
     const std::string word = one_word(why);
@@ -574,7 +572,8 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
     out.push_back(
         ToClient{entry.client, pmi_answer(*entry.asked, entry.thread, why.empty() ? 0 : 1, fields)});
   }
-  if (step.is_plain()) world.values.erase(world.values.lower_bound(kRing), end_of_ring(world));
+  if (step.is_plain() && !step.entries.empty())
+    world.values.end_ring(programs_of(step.entries.front().process));
 }
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
@@ -586,6 +585,7 @@ void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, Clie
 
 void PmiServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs& out) {
   connected_.erase(process);
+  finished_.erase(process);
   const auto client = std::find_if(clients_.begin(), clients_.end(),
                                    [&](const auto& each) { return each.second.process == process; });
   if (client == clients_.end()) return;

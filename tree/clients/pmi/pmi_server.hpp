@@ -6,7 +6,9 @@
 // host keeps all of it, so that no get leaves the host. Each world has a key-value space of its own.
 //
 // A process has Joined when it says init (version 2: fullinit), and Ended with finalize; after that its exit
-// status counts. One that says nothing is no MPI program, and nothing is awaited of it.
+// status counts. It may say init again, as hydra lets it: MPI is opened again, or a script has started its
+// next MPI program, which inherits the connection. One that says nothing is no MPI program, and nothing is
+// awaited of it.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +25,7 @@
 #include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/clients/pmi/pmi_spawn.hpp"
 #include "tree/clients/pmi/pmi_strangers.hpp"
+#include "tree/clients/pmi/pmi_values.hpp"
 #include "tree/clients/pmi/pmi_words.hpp"
 #include "tree/wire/mpi_service.hpp"
 #include "tree/wire/pmi_standard.hpp"
@@ -46,8 +49,9 @@ struct PmiWorld {
   std::string kvs_name, mapping;
   std::vector<std::uint32_t> programs;  // the first process of each
   std::string parent = {};              // the kvs_name of those who had it started
-  using Values = std::map<std::string, std::string, std::less<>>;
-  Values values = {}, attributes = {};  // of all; of this host alone
+  PmiValues values = {};
+  std::uint32_t here = 0;             // of a spawned one: its processes of this host
+  std::set<std::uint32_t> gone = {};  // those of them that have had a connection, and have none
   PmiBarriers barriers = {};
   std::uint64_t requests = 0;  // since the last fence
 };
@@ -75,8 +79,6 @@ public:
   /// Of version 2, values are of kMostValue2 at most: its clients are not told, and have it compiled in.
   static constexpr std::size_t kMostName = wire::kMostPmiName, kMostKey = wire::kMostPmiKey,
                                kMostValue = wire::MpiService::kMostValue, kMostValue2 = wire::kMostPmiValue;
-  /// Of the attributes of a host, in a world.
-  static constexpr std::size_t kMostAttributes = 1024;
   /// Of one request.
   static constexpr std::size_t kMostRequest = 1U << 20;
 
@@ -86,7 +88,7 @@ private:
     joined,
     asks,     // for a name, or for further processes
     awaits,   // an attribute of this host, or its topology
-    ended,    // finalize: nothing is awaited any more
+    ended,    // finalize: nothing is awaited any more, and init begins anew
     aborted,  // whatever comes is ignored
   };
   struct Client {
@@ -102,9 +104,6 @@ private:
     std::string awaited;                // its key
   };
   using Clients = std::map<ClientId, Client>;
-  struct Ring {
-    std::string place, left, right;
-  };
   struct Asker {
     ClientId client = 0;
     std::uint32_t processes = 0;  // that it wants to have started
@@ -120,12 +119,13 @@ private:
   std::string ring(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::string give(Client& client, std::string_view key, std::string_view value);
   std::string put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
-  void tell_awaited(std::string_view key, const std::optional<std::string>& value, const wire::World& who,
-                    ClientOutputs& out);
+  void tell_awaited(std::string_view key, const std::string& value, const wire::World& who,
+                    std::uint32_t program, ClientOutputs& out);
   bool awaits_topology(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   void get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
-  std::optional<std::string> find(const PmiWorld& world, std::string_view key) const;
-  std::optional<std::string> attribute_of_job(const PmiWorld& world, std::string_view key) const;
+  std::optional<std::string> find(std::uint32_t process, std::string_view key);
+  std::optional<std::string> attribute_of_job(std::uint32_t process, std::string_view key);
+  std::uint32_t programs_of(std::uint32_t process) const;
   void tell(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::string ask_for_name(Clients::value_type& client, const PmiWords& words, Instant now,
                            ClientOutputs& out);
@@ -134,7 +134,6 @@ private:
   void settle(PmiWorld& world, ClientOutputs& out);
   void begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
   void finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
-  static std::optional<Ring> ring_of(std::uint32_t process, const PmiWorld& world);
   std::string part_of_spawn(Clients::value_type& client, std::string_view text, Instant now,
                             ClientOutputs& out);
   void spawned(const Clients::value_type& client, const Asker& asker, std::string_view first,
@@ -150,11 +149,13 @@ private:
   LocalProcesses local_;
   std::uint32_t universe_;
   std::size_t most_value_;
-  std::vector<PmiWorld> worlds_;  // their processes rise
+  std::vector<PmiWorld> worlds_;  // with processes on this host, or the job's own; their processes rise
+  std::vector<std::uint32_t> firsts_ = {0};  // the first process of each world of the job
   Clients clients_;
   PmiStrangers strangers_;
-  std::set<std::uint32_t> connected_;  // have a connection, or had one
-  wire::ProcessSet lost_;              // of the job
+  std::set<std::uint32_t> connected_;                // have a connection, or had one and did not say finalize
+  std::map<std::uint32_t, std::uint32_t> finished_;  // MPI programs, by the process that has finished some
+  wire::ProcessSet lost_;                            // of the job
   bool asks_topology_ = false;
   std::optional<std::string> topology_;  // the file
   OpenInquiries<Asker> inquiries_;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace charmtree::proto {
 
 /// MPICH 5 takes it for ambiguous if it finds what PMIx clients look for beside these, unless it is told
@@ -18,6 +20,15 @@ std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const Proc
   if (version == wire::MpiService::Pmi::port) variables.push_back(fmt::format("PMI_ID={}", place.process));
   if (place.world.is_spawned()) variables.emplace_back("PMI_SPAWNED=1");
   return variables;
+}
+
+void remove_foreign_library(std::vector<std::string>& environment, wire::MpiService::Pmi version,
+                            const std::vector<std::string>& given) {
+  using Pmi = wire::MpiService::Pmi;
+  if (version != Pmi::one && version != Pmi::port) return;
+  const auto is_its = [](const std::string& entry) { return entry.starts_with("I_MPI_PMI_LIBRARY="); };
+  if (std::any_of(given.begin(), given.end(), is_its)) return;
+  std::erase_if(environment, is_its);
 }
 
 }  // namespace charmtree::proto

@@ -19,4 +19,10 @@ struct ProcessPlace {
 /// PMI_FD or PMI_PORT.
 std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const ProcessPlace& place);
 
+/// Removes what would have Intel's library speak to another launcher than this one, where that is served by
+/// PMI-1: I_MPI_PMI_LIBRARY, which modules of sites with Slurm set. What the user gives the job itself
+/// (`given`) stays.
+void remove_foreign_library(std::vector<std::string>& environment, wire::MpiService::Pmi version,
+                            const std::vector<std::string>& given);
+
 }  // namespace charmtree::proto

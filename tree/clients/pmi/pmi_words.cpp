@@ -21,7 +21,33 @@ std::string_view first_word(PmiVersion version, std::string_view text) {
 
 }  // namespace
 
-PmiWords::PmiWords(PmiVersion version, std::string_view text) : text_(text) {
+std::string in_version_two(std::string_view text) {
+  std::string value;
+  for (const char c : text) value.append(c == ';' ? 2 : 1, c);
+  return value;
+}
+
+std::string from_version_two(std::string_view value) {
+  std::string text;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    text += value[i];
+    if (value.substr(i, 2) == ";;") ++i;
+  }
+  return text;
+}
+
+std::string one_word(std::string_view text) {
+  std::string word{text};
+  std::replace_if(
+      word.begin(), word.end(), [](char c) { return c == ' ' || c == ';' || c == '\n'; }, '_');
+  return word;
+}
+
+bool fits_version_one(std::string_view text) {
+  return text.find_first_of(" \n") == text.npos;
+}
+
+PmiWords::PmiWords(PmiVersion version, std::string_view text) : version_(version), text_(text) {
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view word = first_word(version, rest);
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
@@ -36,6 +62,11 @@ std::string_view PmiWords::value(std::string_view key) const {
   const auto found =
       std::find_if(words_.begin(), words_.end(), [&](const auto& word) { return word.first == key; });
   return found == words_.end() ? std::string_view{} : found->second;
+}
+
+std::string PmiWords::text(std::string_view key) const {
+  const std::string_view its = value(key);
+  return version_ == PmiVersion::one ? std::string{its} : from_version_two(its);
 }
 
 int PmiWords::number(std::string_view key, int otherwise) const {

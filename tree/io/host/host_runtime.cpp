@@ -114,6 +114,7 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
   proto::overlay(environment_, proto::launcher_variables(job_->spawn.environment));
+  proto::remove_foreign_library(environment_, job_->spawn.mpi.pmi, job_->profiles[self_.profile].environment);
   const bool runs = !job_->profiles[self_.profile].program.empty();
   if (runs && job_->waits_for_all()) {  // later others will have started theirs
     for (const std::uint32_t process : first_processes(*job_, self_)) {

@@ -178,6 +178,81 @@ TEST_CASE("a process ends by finalize, or by an abort with its status", "[pmi]")
   CHECK(b.outputs.empty());
 }
 
+TEST_CASE("MPI may be opened again, and what is put then is of the next program", "[pmi]") {
+  Bench b;
+  b.begin();
+  const std::string init = "cmd=init pmi_version=1 pmi_subversion=1";
+  const std::string agreed = "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\n";
+  CHECK(b.ask(2, init) == agreed);  // without finalize
+  const std::string get = "cmd=get kvsname=kvs_job_0 key=", found = "cmd=get_result rc=0 value=";
+  b.ask(2, "cmd=put kvsname=k key=a value=first");
+  b.ask(2, "cmd=put kvsname=k key=b value=first");
+  b.fenced(1, b.fence());
+  b.ask(2, "cmd=put kvsname=k key=unfenced value=x");
+  b.ask(2, "cmd=finalize");
+  CHECK(b.ask(2, "cmd=get kvsname=k key=a").empty());
+  CHECK(test::only<CloseClient>(b.outputs).size() == 1);
+
+  Bench again;
+  again.begin();
+  again.ask(2, "cmd=put kvsname=k key=a value=first");
+  again.ask(2, "cmd=put kvsname=k key=b value=first");
+  again.fenced(1, again.fence());
+  again.ask(2, "cmd=put kvsname=k key=unfenced value=x");
+  again.ask(2, "cmd=finalize");
+  CHECK(again.ask(2, init) == agreed);
+  CHECK(test::only<Joined>(again.outputs).at(0).process == 2);
+  again.ask(2, "cmd=put kvsname=k key=a value=second");
+  CHECK(again.ask(2, get + "a") == found + "second\n");
+  CHECK(again.ask(2, get + "b") == found + "first\n");
+  CHECK(again.ask(3, get + "a") == found + "first\n");  // it is still in its first program
+  again.ask(3, "cmd=finalize");
+  CHECK(again.ask(3, init) == agreed);
+  CHECK(again.ask(3, get + "a") == found + "second\n");
+  const std::string given = again.fence();
+  CHECK(given == Bench::pair("a", "second"));
+  again.fenced(2, given + Bench::pair("c", "other host"));
+  for (const std::uint32_t process : {2U, 3U}) CHECK(again.ask(process, get + "c") == found + "other host\n");
+  again.server.closed(12, {}, again.outputs);
+  CHECK(again.lost() == "it left without MPI_Finalize");
+  again.ask(3, "cmd=barrier_in");
+  again.ask(3, init);
+  CHECK(again.lost().find("init in a barrier") != std::string::npos);
+}
+
+TEST_CASE("a process that connects itself does so for each of its programs", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.server.opened(40, {}, b.outputs);
+  b.outputs.clear();
+  b.server.received(40, "cmd=initack pmiid=2\n", {}, b.outputs);
+  CHECK(test::only<CloseClient>(b.outputs).size() == 1);  // process 2 has a connection
+  b.ask(2, "cmd=finalize");
+  b.server.closed(12, {}, b.outputs);
+  b.server.opened(41, {}, b.outputs);
+  b.outputs.clear();
+  b.server.received(41, "cmd=initack pmiid=2\n", {}, b.outputs);
+  CHECK(test::only<CloseClient>(b.outputs).empty());
+  CHECK(test::only<ToClient>(b.outputs).at(0).bytes.starts_with("cmd=initack rc=0\n"));
+}
+
+TEST_CASE("what is given to a world is kept where its processes are, while they are there", "[pmi]") {
+  Bench b;
+  b.begin();
+  const std::string given = Bench::pair("PORT", "tag");
+  b.server.begun({kService, 2, {{4, {"worker"}, {}, true, {}}}, {{9, 4, 2}}, given}, b.outputs);
+  b.server.join(6);
+  b.server.begun({kService, 4, {{6, {"worker"}, {}, true, {}}}, {{1, 6, 1}}, given}, b.outputs);
+  b.connect(6);
+  b.ask(6, "cmd=init pmi_version=1 pmi_subversion=1");
+  CHECK(b.ask(6, "cmd=get_my_kvsname") == "cmd=my_kvsname rc=0 kvsname=kvs_job_0_6\n");
+  CHECK(b.ask(6, "cmd=get kvsname=k key=PORT") == "cmd=get_result rc=0 value=tag\n");
+  b.outputs.clear();
+  b.server.fenced({{kService, {{4, 5}}, 1}, {}, std::make_shared<const std::string>(given)}, b.outputs);
+  CHECK(b.outputs.empty());
+  CHECK(b.ask(2, "cmd=get kvsname=k key=PORT").starts_with("cmd=get_result rc=1"));
+}
+
 TEST_CASE("a process that leaves between init and finalize is lost, one without init is none of ours",
           "[pmi]") {
   Bench b;
@@ -193,7 +268,6 @@ TEST_CASE("who breaks the protocol is dropped with the reason, and nobody else",
   using namespace std::string_literals;
   const std::string value(PmiServer::kMostValue + 1, 'v'), key(PmiServer::kMostKey + 1, 'k');
   for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
-           {"cmd=init pmi_version=1 pmi_subversion=1", "a second init"},
            {"cmd=bogus", "'bogus' is no request that is known"},
            {"hello", "'hello' is no request"},
            {"key=a cmd=get", "'key=a cmd=get' is no request"},
@@ -281,6 +355,22 @@ TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
   CHECK(pmi_variables(wire::MpiService::Pmi::port, {{0, 10}, 5, 2, 3}).back() == "PMI_ID=5");
 }
 
+TEST_CASE("the library of another launcher is not named where PMI-1 is served, unless the user names it",
+          "[pmi]") {
+  using Pmi = wire::MpiService::Pmi;
+  const std::string library = "I_MPI_PMI_LIBRARY=/usr/lib/libpmi2.so.0";
+  const auto left = [&](Pmi version, const std::vector<std::string>& given) {
+    std::vector<std::string> environment{"A=1", library, "I_MPI_PMI_LIBRARY_PATH=/x"};
+    remove_foreign_library(environment, version, given);
+    return environment.size();
+  };
+  for (const Pmi version : {Pmi::one, Pmi::port}) {
+    CHECK(left(version, {"B=1"}) == 2);
+    CHECK(left(version, {library}) == 3);
+  }
+  for (const Pmi version : {Pmi::two, Pmi::none}) CHECK(left(version, {}) == 3);
+}
+
 // ---- worlds
 
 TEST_CASE("a process has others started, of several programs", "[pmi]") {
@@ -333,6 +423,38 @@ TEST_CASE("a process has others started, of several programs", "[pmi]") {
   b.outputs.clear();
   b.server.answered({2, wire::kNoProcess, wanted[0].id, "", "4"}, b.outputs);
   CHECK(b.said_to(2) == "cmd=spawn_result rc=0 errcodes=0,0,0\n");
+}
+
+TEST_CASE("a newline in what a spawn hands on belongs to it, whatever stands behind it", "[pmi]") {
+  const std::string text = GENERATE("a\nb", "a\n", "\n\nb", "a\nendcmd", "a\nnprocs=7\nb", "a\narg9=x",
+                                    "a\nmcmd=spawn", "a\ninfo_val_0=x", "a\ncmd=abort exitcode=3");
+  const bool counts_first = GENERATE(true, false);
+  Bench b;
+  b.begin();
+  std::string block = "mcmd=spawn\nnprocs=1\nexecname=w\ntotspawns=1\nspawnssofar=1\n";
+  if (counts_first) block += "argcnt=2\n";
+  block += "arg1=" + text + "\narg2=last\n";
+  if (!counts_first) block += "argcnt=2\n";
+  block += "preput_num=1\npreput_key_0=PORT\npreput_val_0=" + text +
+           "\ninfo_num=1\ninfo_key_0=wdir\ninfo_val_0=" + text + "\nendcmd";
+  b.ask(2, block);
+  CHECK(b.lost().empty());
+  const auto wanted = test::only<wire::WorldWanted>(b.outputs);
+  REQUIRE(wanted.size() == 1);
+  REQUIRE(wanted[0].programs.size() == 1);
+  const wire::ProgramWanted& program = wanted[0].programs[0];
+  CHECK(program.program.arguments == std::vector<std::string>{"w", text, "last"});
+  CHECK((program.program.directory == text && program.processes == 1));
+  CHECK(wanted[0].given == Bench::pair("PORT", text));
+}
+
+TEST_CASE("a newline in a name that is published ends nobody", "[pmi]") {
+  Bench b;
+  b.begin();
+  CHECK(b.ask(2, "cmd=publish_name service=a\nb port=7") ==
+        "cmd=publish_result rc=1 msg=a_name_with_a_newline\n");
+  b.ask(2, "cmd=lookup_name service=a\nb");
+  CHECK(b.lost().empty());
 }
 
 TEST_CASE("a spawn that is refused says why, and one that is nonsense ends its client", "[pmi]") {

@@ -100,7 +100,44 @@ TEST_CASE("what is put is there behind a fence, also for who speaks version 1", 
   CHECK(b.ask(2, "cmd=kvs-get;key=long;") == "cmd=kvs-get-response;rc=0;found=FALSE;");  // it has no room
   b.outputs.clear();
   b.server.received(99, "cmd=get kvsname=k key=lines\n", {}, b.outputs);
-  CHECK(test::only<ToClient>(b.outputs).at(0).bytes == "cmd=get_result rc=0 value=1 2\n");
+  CHECK(test::only<ToClient>(b.outputs).at(0).bytes ==
+        "cmd=get_result rc=1 msg=PMI-1_has_no_value_with_a_blank\n");
+}
+
+TEST_CASE("a text is the same for processes of both versions", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.server.made_for(99, 0);
+  b.server.opened(99, {}, b.outputs);
+  b.server.received(
+      99, "cmd=init pmi_version=1 pmi_subversion=1\ncmd=put kvsname=k key=one value=x;found=FALSE\n", {},
+      b.outputs);
+  CHECK(b.ask(2, "cmd=kvs-get;key=one;") == "cmd=kvs-get-response;rc=0;found=TRUE;value=x;;found=FALSE;");
+  CHECK(b.ask(2, "cmd=kvs-put;key=two;value=y;;z;").find("rc=0") != std::string::npos);
+  CHECK(b.ask(3, "cmd=kvs-get;key=two;").ends_with("value=y;;z;"));
+  b.outputs.clear();
+  b.server.received(99, "cmd=get kvsname=k key=two\n", {}, b.outputs);
+  CHECK(test::only<ToClient>(b.outputs).at(0).bytes == "cmd=get_result rc=0 value=y;z\n");
+}
+
+TEST_CASE("a program of version 2 may be followed by another one", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.ask(2, "cmd=info-putnodeattr;key=a;value=1;");
+  CHECK(b.ask(2, "cmd=fullinit;").find("rank=2") != std::string::npos);  // without finalize
+  CHECK(b.ask(2, "cmd=finalize;") == "cmd=finalize-response;rc=0;");
+  b.outputs.clear();
+  for (const char byte : std::string_view{"cmd=init pmi_version=2 pmi_subversion=0\n"})
+    b.server.received(12, std::string{byte}, {}, b.outputs);
+  CHECK(b.said_to(2) == "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n");
+  CHECK(b.ask(2, "cmd=fullinit;").find("rank=2") != std::string::npos);
+  CHECK(test::only<Joined>(b.outputs).size() == 1);
+  CHECK(b.ask(2, "cmd=info-getnodeattr;key=a;").ends_with("found=FALSE;"));
+  CHECK(b.ask(3, "cmd=info-getnodeattr;key=a;").ends_with("value=1;"));
+  CHECK(b.ask(2, "cmd=finalize;") == "cmd=finalize-response;rc=0;");
+  b.outputs.clear();
+  b.server.received(12, "cmd=init pmi_version=1 pmi_subversion=1\n", {}, b.outputs);
+  CHECK(b.said_to(2) == "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\n");
 }
 
 TEST_CASE("an attribute of a host is awaited by who wants that", "[pmi]") {
@@ -114,7 +151,7 @@ TEST_CASE("an attribute of a host is awaited by who wants that", "[pmi]") {
   CHECK(b.words_to(2) == "cmd=info-getnodeattr-response;thrid=5;rc=0;found=TRUE;value=2;");
   CHECK(b.ask(2, "cmd=info-getnodeattr;key=b;wait=TRUE;") ==
         "cmd=info-getnodeattr-response;rc=0;found=TRUE;value=1;");
-  for (std::size_t i = 2; i < PmiServer::kMostAttributes; ++i)
+  for (std::size_t i = 2; i < PmiValues::kMostAttributes; ++i)
     CHECK(b.ask(2, fmt::format("cmd=info-putnodeattr;key=k{};value=;", i)) ==
           "cmd=info-putnodeattr-response;rc=0;");
   CHECK(b.ask(2, "cmd=info-putnodeattr;key=more;value=;") ==
@@ -194,7 +231,6 @@ TEST_CASE("names and further processes are asked for in one request each", "[pmi
 TEST_CASE("who breaks version 2 is dropped with the reason, and nobody else", "[pmi]") {
   const std::string value(PmiServer::kMostValue2 + 1, 'v');
   for (const auto& [bytes, why] : std::vector<std::pair<std::string, std::string>>{
-           {frame("cmd=fullinit;"), "a second init"},
            {frame("cmd=bogus;"), "'bogus' is no request that is known"},
            {frame("cmd=get;key=a;"), "'get' is no request that is known"},
            {frame("hello"), "'hello' is no request"},
