@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from running import Factory, assert_good, error_line, run, run_bytes
+from running import Factory, assert_good, built, error_line, run, run_bytes
 from vcluster import Cluster
 
 # Writes the whole environment to a file: DIR/HOST.PROCESS, as the kernel has it.
@@ -223,3 +223,26 @@ def test_variables_of_launchers_cannot_be_set(cluster: Factory, charmrun: Path) 
     nodelist = hosts.put(0, "/home/shared/sets", "host h00 env NETSTART=1\n")
     line = error_line(run(hosts, charmrun, "++nodelist", nodelist, "true"))
     assert line.startswith("/home/shared/sets: env cannot be 'NETSTART=1'; ")
+
+
+@pytest.mark.parametrize("wrong", ["too long", "read-only", "full"])
+def test_a_folder_that_takes_no_sockets_is_passed_over(cluster: Factory, charmrun: Path, wrong: str) -> None:
+    hosts = cluster(1)
+    runtime = f"/home/shared/{'a' * 100}" if wrong == "too long" else "/home/shared/runtime"
+    hosts.run(0, ["mkdir", "-m", "700", runtime], check=True)
+    if wrong == "full":
+        uid = hosts.user("ctuser").uid
+        options = f"size=4k,nr_inodes=2,mode=700,uid={uid}"
+        hosts.exec_root(0, ["mount", "-t", "tmpfs", "-o", options, "none", runtime], check=True)
+        hosts.run(0, ["mkdir", "-m", "700", f"{runtime}/charmtree"], check=True)
+    elif wrong == "read-only":
+        hosts.run(0, ["chmod", "500", runtime], check=True)
+    words = ["++local", "+p2", "++verbose", built(charmrun, "hello")]
+    done = run(hosts, charmrun, *words, env={"XDG_RUNTIME_DIR": runtime})
+    if wrong == "full":
+        hosts.exec_root(0, ["umount", runtime], check=True)
+    hosts.exec_root(0, ["rm", "-r", runtime], check=True)
+    assert done.returncode == 0 and done.stdout.count("hello from") == 2, done
+    why = {"too long": "is too long for a socket", "read-only": "Permission denied", "full": "No space left on device"}
+    said = [line for line in done.stderr.splitlines() if "XDG_RUNTIME_DIR does not take" in line]
+    assert len(said) == 1 and why[wrong] in said[0], done.stderr

@@ -273,3 +273,17 @@ def test_a_run_has_the_terminal_of_who_started_it(session: Session) -> None:
     shell.asks("echo $?", "130")
     shell.type("exit 0\r")
     shell.end(0)
+
+
+def test_a_folder_for_sockets_that_is_gone_is_made_again(session: Session) -> None:
+    """As systemd-tmpfiles and a logout leave it. Of the client library's programs each process needs its socket."""
+    hosts, hello = session.cluster, built(session.charmrun, "hello")
+    words, lines = ["+p8", hello], [f"hello from {number} of 8" for number in range(8)]
+    assert_good(session.run(*words), lines)
+    folder = f"/tmp/charmtree-{hosts.user('ctuser').uid}"
+    for instead in ("true", f"touch {folder}"):
+        for host in range(HOSTS):  # of which some share a /tmp
+            hosts.run(host, ["sh", "-c", f"rm -rf {folder}; {instead}"], check=True)
+        assert_good(session.run(*words), lines)
+    for host in range(HOSTS):
+        hosts.run(host, ["rm", "-rf", folder], check=True)

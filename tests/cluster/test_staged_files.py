@@ -177,7 +177,7 @@ def test_a_host_without_room_is_named(apart: Cluster, charmrun: Path) -> None:
 
 
 def test_only_a_folder_of_the_users_own_is_used(apart: Cluster, charmrun: Path) -> None:
-    """Another user of the host has been quicker: with the folder in /tmp, or with a link."""
+    """Another user of the host has been quicker, with a folder or a link in /tmp: the files are in another one there."""
     user = apart.user("ctuser")
     fallback = _FALLBACK.format(uid=user.uid)
     apart.put(0, f"{_APP}/data", "text\n")
@@ -185,9 +185,17 @@ def test_only_a_folder_of_the_users_own_is_used(apart: Cluster, charmrun: Path) 
         apart.run(index, ["sh", "-c", "mkdir ~/.cache && chmod 555 ~/.cache"], check=True)
     apart.run(1, ["mkdir", fallback], user="ctother", check=True)
     apart.run(2, ["ln", "-s", user.home, fallback], user="ctother", check=True)
+    words = ["+p2", "++nodelist", apart.nodelist([1, 2]), "++stage", f"{_APP}/data"]
+    show = ["sh", "-c", "cat $CHARMTREE_STAGED/data; stat -c %a $CHARMTREE_STAGED/../.."]
+    for _ in range(2):
+        assert_good(run(apart, charmrun, *words, *show), 2 * ["text", "700"])
     for index in (1, 2):
-        words = ["+p1", "++nodelist", apart.nodelist([index]), "++stage", f"{_APP}/data", "hostname"]
-        line = error_line(run(apart, charmrun, *words))
+        names = [one.name for one in apart.path(index, "/tmp").glob(f"{Path(fallback).name}-*")]
+        assert len(names) == 1, names
+        apart.exec_root(index, ["chmod", "1755", "/tmp"], check=True)
+        apart.exec_root(index, ["rm", "-rf", f"/tmp/{names[0]}"], check=True)
+        line = error_line(run(apart, charmrun, "+p1", "++nodelist", apart.nodelist([index]), *words[3:], "hostname"))
+        apart.exec_root(index, ["chmod", "1777", "/tmp"], check=True)
         want = f"h0{index}: spawn: no folder there takes the job's files (tried {_CACHE} and {fallback}); "
         assert line.startswith(want), line
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_another_version_is_left_alone_and_replaced(bare: tuple[Cluster, Path]) 
 
 
 def test_only_a_folder_of_the_users_own_is_used(bare: tuple[Cluster, Path]) -> None:
-    """Another user of the host has been quicker: with the folder in /tmp, with a link, or with the program."""
+    """Another user of the host has been quicker, with a folder or a link in /tmp: the cache has another name there."""
     hosts, charmrun = bare
     user = hosts.user("ctuser")
     fallback = _FALLBACK.format(uid=user.uid)
@@ -118,14 +119,20 @@ def test_only_a_folder_of_the_users_own_is_used(bare: tuple[Cluster, Path]) -> N
         3: f"mkdir /tmp/theirs && chmod 777 /tmp/theirs && ln -s /tmp/theirs {fallback}",
         4: f"ln -s {user.home} {fallback}",
     }.items():
-        hosts.run(index, ["sh", "-c", command], user="ctother", check=True)
-        done = run(hosts, charmrun, "+p1", "++nodelist", hosts.nodelist([index]), "hostname")
-        line = error_line(done)
-        assert line.startswith(f"h{index:02}: start launcher: {_BARE} not found, and it cannot be sent there: no folder"), line
-        assert fallback in line and _CACHE in line, line
-    done = launch(hosts, charmrun, "++on-host-failure", "drop")
-    assert_ran_on(["h01", "h05"], done, hosts)
-    assert len(cached(hosts, 1, fallback)) == 1 and hosts.path(1, fallback).stat().st_mode & 0o777 == 0o700
+        hosts.run(index, ["sh", "-c", f"{command}; mkdir -m 777 {fallback}-theirs"], user="ctother", check=True)
+    for sent in (hosts.names[1:], []):
+        done = launch(hosts, charmrun)
+        assert_ran_on(hosts.names[1:], done, hosts)
+        assert sent_to(done) == sent, done.stderr
+    for index in _OTHERS:
+        (folder,) = (one for one in hosts.path(index, "/tmp").glob(f"{Path(fallback).name}*") if is_of(one, user.uid))
+        assert len(os.listdir(folder)) == 1 and folder.stat().st_mode & 0o777 == 0o700
+        assert (folder.name == Path(fallback).name) == (index in (1, 5))
+
+
+def is_of(folder: Path, uid: int) -> bool:
+    about = folder.lstat()
+    return about.st_uid == uid and stat.S_ISDIR(about.st_mode)
 
 
 def test_what_was_cut_off_is_sent_again_and_old_ones_go(bare: tuple[Cluster, Path]) -> None:

@@ -20,11 +20,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// No folder of the user's own, which would come first.
-struct NoRuntimeFolder {
-  NoRuntimeFolder() { ::unsetenv("XDG_RUNTIME_DIR"); }
-  ~NoRuntimeFolder() {
-    if (!before.empty()) ::setenv("XDG_RUNTIME_DIR", before.c_str(), 1);
+/// The folder of the user's own, which comes first; empty: there is none.
+struct RuntimeFolder {
+  explicit RuntimeFolder(const std::string& folder = {}) {
+    folder.empty() ? ::unsetenv("XDG_RUNTIME_DIR") : ::setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  }
+  ~RuntimeFolder() {
+    before.empty() ? ::unsetenv("XDG_RUNTIME_DIR") : ::setenv("XDG_RUNTIME_DIR", before.c_str(), 1);
   }
   const char* value = ::getenv("XDG_RUNTIME_DIR");
   std::string before = value == nullptr ? "" : value;
@@ -36,6 +38,16 @@ struct Shared : TempDir {
   std::string usual = place + "/charmtree-" + std::to_string(::geteuid());
 };
 
+/// A folder that takes all, or none whose path is longer than that.
+Result<std::string> folder_in(const std::string& shared, std::size_t longest = 1000) {
+  const auto use = [&](const std::string& folder) -> Result<void> {
+    if (folder.size() <= longest) return {};
+    return Error{Errc::spawn_failed, Phase::spawn, "too long", {}};
+  };
+  const auto found = socket_folder(use, shared);
+  return found ? Result<std::string>{found->path + found->remark} : Result<std::string>{found.error()};
+}
+
 mode_t mode_of(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 ? info.st_mode : 0;
@@ -44,18 +56,18 @@ mode_t mode_of(const std::string& path) {
 }  // namespace
 
 TEST_CASE("the usual folder is made once", "[socket_folder]") {
-  const NoRuntimeFolder none;
+  const RuntimeFolder none;
   const Shared shared;
-  const auto folder = socket_folder(shared.place);
+  const auto folder = folder_in(shared.place);
   REQUIRE(folder);
   CHECK(*folder == shared.usual);
   CHECK(mode_of(*folder) == (S_IFDIR | 0700U));
-  CHECK(socket_folder(shared.place).value() == *folder);
+  CHECK(folder_in(shared.place).value() == *folder);
   CHECK(socket_folders(shared.place) == std::vector{*folder});
 }
 
 TEST_CASE("who owns the usual name stops nobody", "[socket_folder]") {
-  const NoRuntimeFolder none;
+  const RuntimeFolder none;
   const Shared shared;
   const std::string &place = shared.place, &usual = shared.usual;
   const auto squat = GENERATE(
@@ -74,20 +86,57 @@ TEST_CASE("who owns the usual name stops nobody", "[socket_folder]") {
   squat(usual);
   fs::create_directory(usual + "-aaaaaa");  // neither is this one private
   fs::permissions(usual + "-aaaaaa", fs::perms::all);
-  const auto folder = socket_folder(place);
+  const auto folder = folder_in(place);
   REQUIRE(folder);
   CHECK(folder->starts_with(usual + "-"));
   CHECK(mode_of(*folder) == (S_IFDIR | 0700U));
-  CHECK(socket_folder(place).value() == *folder);  // a second launcher needs no other
+  CHECK(folder_in(place).value() == *folder);  // a second launcher needs no other
   CHECK(socket_folders(place) == std::vector{*folder});
 }
 
 TEST_CASE("where no folder can be made that is said", "[socket_folder]") {
-  const NoRuntimeFolder none;
-  const auto folder = socket_folder("/proc/nowhere");
+  const RuntimeFolder none;
+  const auto folder = folder_in("/proc/nowhere");
   REQUIRE_FALSE(folder);
   CHECK(folder.error().what.find("/proc/nowhere/charmtree-") == 0);
   CHECK(folder.error().fix == "is /proc/nowhere writable there?");
+}
+
+TEST_CASE("a folder that cannot be used is passed over for the next one, which is remarked",
+          "[socket_folder]") {
+  const Shared shared, runtime;
+  const RuntimeFolder own{runtime.place + "/" + std::string(100, 'a')};
+  const std::string first = std::string{::getenv("XDG_RUNTIME_DIR")} + "/charmtree";
+  SECTION("its path is too long") {
+    fs::create_directory(::getenv("XDG_RUNTIME_DIR"));
+    CHECK(folder_in(shared.place, 100).value() ==
+          shared.usual + "XDG_RUNTIME_DIR does not take the sockets of processes (too long); they are in " +
+              shared.usual);
+    CHECK(folder_in(shared.place).value() == first);
+    const auto none = folder_in(shared.place, 0);
+    REQUIRE_FALSE(none);
+    CHECK(none.error().what == "too long; XDG_RUNTIME_DIR does not take the sockets of processes (too long)");
+    CHECK(socket_folders(shared.place) == std::vector{first, shared.usual});  // no others were left
+  }
+  SECTION("something else is there") {
+    fs::create_directory(::getenv("XDG_RUNTIME_DIR"));
+    fs::create_symlink("/tmp", first);
+    CHECK(folder_in(shared.place).value() ==
+          shared.usual + "XDG_RUNTIME_DIR does not take the sockets of processes (" + first +
+              ": not a private folder); they are in " + shared.usual);
+  }
+  SECTION("it is not there") {
+    CHECK(folder_in(shared.place).value() == shared.usual);
+  }
+}
+
+TEST_CASE("a folder that is gone is made again", "[socket_folder]") {
+  const RuntimeFolder none;
+  const Shared shared;
+  const std::string folder = folder_in(shared.place).value();
+  fs::remove_all(folder);
+  CHECK(folder_in(shared.place).value() == folder);
+  CHECK(mode_of(folder) == (S_IFDIR | 0700U));
 }
 
 }  // namespace charmtree::socket_folder_test

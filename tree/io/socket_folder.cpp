@@ -5,12 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 
 #include "tree/io/private_folder.hpp"
 
@@ -18,48 +16,50 @@ namespace charmtree::io {
 
 namespace {
 
-/// Those that do not depend on chance, best first.
-std::vector<std::string> usual_folders(const std::string& shared) {
-  std::vector<std::string> folders;
-  const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
-  struct stat info {};
-  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid())
-    folders.push_back(std::string{runtime} + "/charmtree");
-  folders.push_back(fmt::format("{}/charmtree-{}", shared, ::geteuid()));
-  return folders;
-}
+constexpr const char* kName = "charmtree";
 
-/// Those with a random end that are ours.
-std::vector<std::string> other_folders(const std::string& shared) {
-  const std::string head = fmt::format("charmtree-{}-", ::geteuid());
-  std::vector<std::string> folders;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator{shared, ignored}) {
-    if (entry.path().filename().string().starts_with(head) && is_private(entry.path()))
-      folders.push_back(entry.path());
-  }
-  std::sort(folders.begin(), folders.end());
-  return folders;
+/// The folder of the user's session, if it has one; empty: it has none.
+std::string runtime_folder() {
+  const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
+  struct stat info {};
+  const bool is_ours =
+      runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid();
+  return is_ours ? fmt::format("{}/{}", runtime, kName) : std::string{};
 }
 
 }  // namespace
 
-Result<std::string> socket_folder(const std::string& shared) {
-  const std::vector<std::string> usual = usual_folders(shared);
-  for (const std::string& folder : usual) {
-    if (make_private(folder)) return folder;
+Result<SocketFolder> socket_folder(const UseSocketFolder& use, const std::string& shared) {
+  const std::string runtime = runtime_folder();
+  const SharedPlace place{shared, kName};
+  std::string passed_over, why;
+  const auto takes = [&](const std::string& folder) {
+    const auto used = use(folder);
+    if (!used) why = used.error().what;
+    return static_cast<bool>(used);
+  };
+  if (!runtime.empty()) {
+    errno = 0;
+    if (!make_private(runtime))
+      why = fmt::format("{}: {}", runtime, errno == EEXIST ? "not a private folder" : strerror(errno));
+    else if (takes(runtime))
+      return SocketFolder{runtime, {}};
+    passed_over = fmt::format("XDG_RUNTIME_DIR does not take the sockets of processes ({})", why);
+    why.clear();
   }
-  if (const auto others = other_folders(shared); !others.empty()) return others.front();
-  std::string made = usual.back() + "-XXXXXX";
-  if (::mkdtemp(made.data()) != nullptr) return made;
-  return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", usual.back(), strerror(errno)),
-               fmt::format("is {} writable there?", shared)};
+  errno = 0;
+  if (const auto found = place.find(takes))
+    return SocketFolder{*found,
+                        passed_over.empty() ? "" : fmt::format("{}; they are in {}", passed_over, *found)};
+  if (why.empty()) why = fmt::format("{}: {}", place.usual(), strerror(errno));
+  if (!passed_over.empty()) why += "; " + passed_over;
+  return Error{Errc::spawn_failed, Phase::spawn, why, fmt::format("is {} writable there?", shared)};
 }
 
 std::vector<std::string> socket_folders(const std::string& shared) {
-  std::vector<std::string> folders = usual_folders(shared);
-  std::erase_if(folders, [](const std::string& folder) { return !is_private(folder); });
-  std::ranges::move(other_folders(shared), std::back_inserter(folders));
+  std::vector<std::string> folders = SharedPlace{shared, kName}.existing();
+  if (const std::string runtime = runtime_folder(); !runtime.empty() && is_private(runtime))
+    folders.insert(folders.begin(), runtime);
   return folders;
 }
 

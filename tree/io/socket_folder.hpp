@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a launcher's socket for the native processes of its host is: a folder that nobody else can write to.
-// Where such folders belong anybody may make some; whose name is taken has another one.
+// The folder of a launcher's socket for the native processes of its host: one that only this user can read
+// and write.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,19 @@
 
 namespace charmtree::io {
 
-/// A private folder for a user's sockets (0700, ours, no symlink), made if missing:
-/// $XDG_RUNTIME_DIR/charmtree, or in `shared`, which all users share, charmtree-<uid>, or, if somebody else
-/// has that name, one with a random end. Error: why there is none.
-Result<std::string> socket_folder(const std::string& shared = "/tmp");
+struct SocketFolder {
+  std::string path;
+  std::string remark;  // why a better one is not used, for ++verbose; empty: it is the best
+};
+/// Opens what belongs in the folder. Error: the folder does not take it, and why.
+using UseSocketFolder = std::function<Result<void>(const std::string& folder)>;
 
-/// All that any launcher of ours here may have got from socket_folder().
+/// Finds or makes a private folder for a user's sockets, the first that `use` accepts:
+/// $XDG_RUNTIME_DIR/charmtree, or in `shared`, which all users share, charmtree-<uid>, or one with a random
+/// end. Error: why none will do.
+Result<SocketFolder> socket_folder(const UseSocketFolder& use, const std::string& shared = "/tmp");
+
+/// Returns all that any launcher of ours here may have got from socket_folder().
 std::vector<std::string> socket_folders(const std::string& shared = "/tmp");
 
 /// The socket of a job on a host: <folder>/<job>.<host>.

@@ -15,6 +15,7 @@
 #include "tree/io/host/own_addresses.hpp"
 #include "tree/io/passed_descriptor.hpp"
 #include "tree/io/read_buffer.hpp"
+#include "tree/io/socket_folder.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -255,15 +256,21 @@ Result<std::uint16_t> ClientListener::open_to_clients(const std::vector<std::uin
   return listening;
 }
 
-Result<void> ClientListener::open(const std::string& socket_path) {
-  const auto port = tcp_->open_tcp(INADDR_LOOPBACK, 0);
-  if (!port) return port.error();
-  port_ = *port;
-
-  if (auto opened = local_->open_local(socket_path); !opened) return opened;
-  path_ = socket_path;
-  tcp_->accept();
+Result<void> ClientListener::open(const std::string& job, std::uint32_t host) {
+  if (port_ == 0) {
+    const auto port = tcp_->open_tcp(INADDR_LOOPBACK, 0);
+    if (!port) return port.error();
+    port_ = *port;
+    tcp_->accept();
+  }
+  if (!path_.empty() && ::access(path_.c_str(), F_OK) == 0) return {};
+  local_->close();  // its file is gone
+  const auto folder = socket_folder(
+      [&](const std::string& each) { return local_->open_local(socket_path(each, job, host)); });
+  if (!folder) return folder.error();
+  path_ = socket_path(folder->path, job, host);
   local_->accept();
+  if (!folder->remark.empty()) sink_.note(folder->remark);
   return {};
 }
 

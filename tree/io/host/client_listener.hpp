@@ -51,8 +51,11 @@ public:
   ClientListener(asio::io_context& io, Sink sink);
   ~ClientListener();
 
-  /// Opens both sockets; `socket_path` is replaced if it exists. Error: spawn_failed with the reason.
-  Result<void> open(const std::string& socket_path);
+  /// Opens both sockets, the local one in a folder that takes it (socket_folder). Does nothing for those that
+  /// are open and whose file is there, so it may be called again. Error: spawn_failed with the reason.
+  Result<void> open(const std::string& job, std::uint32_t host);
+  /// Returns the path of the local socket; empty: it is not open.
+  const std::string& path() const { return path_; }
   std::uint16_t port() const { return port_; }
   /// Of the socket for clients of PMI, which is opened when it is first asked for. Error: why not.
   Result<std::uint16_t> pmi_port();

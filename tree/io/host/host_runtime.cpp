@@ -63,7 +63,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
 
 HostRuntime::~HostRuntime() {
   forget_run();
-  if (!socket_path_.empty()) ::unlink(topology_file(socket_path_).c_str());
+  if (!listener_.path().empty()) ::unlink(topology_file(listener_.path()).c_str());
 }
 
 /// Nothing is heard any more of the processes that there were, nor of their clean-up.
@@ -77,11 +77,9 @@ void HostRuntime::forget_run() {
 }
 
 Result<void> HostRuntime::open_sockets() {
-  auto folder = socket_folder();
-  if (!folder) return folder.error();
-  socket_path_ = socket_path(*folder, job_->id, self_.index);
-  leave_to_guardian(socket_path_);
-  return listener_.open(socket_path_);
+  auto opened = listener_.open(job_->id, self_.index);
+  if (opened) leave_to_guardian(listener_.path());
+  return opened;
 }
 
 void HostRuntime::execute(const proto::Prepare& action) {
@@ -90,9 +88,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   self_ = action.self;
   listener_.begin_ports(seed_of(job_->id));
   ::umask(static_cast<mode_t>(job_->spawn.umask));
-  if (listener_.port() == 0) {
-    if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
-  }
+  if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
   if (cgroups_.empty()) cgroups_.push_back(JobCgroup::of(job_->id, self_.index));
   cgroups_.front().make();
   autopsy_.begin(cgroups_.front().path());
@@ -167,7 +163,7 @@ void HostRuntime::answer(proto::Prepared prepared) {
 }
 
 ProcessHost HostRuntime::process_host() const {
-  return {*job_, self_, environment_, socket_path_, listener_.port(), staged_.folder()};
+  return {*job_, self_, environment_, listener_.path(), listener_.port(), staged_.folder()};
 }
 
 /// Not one that restarts its processes: they would outlive or miss the one that forked them.
@@ -182,6 +178,8 @@ bool HostRuntime::program_can_fork() const {
 void HostRuntime::execute(const proto::Spawn& action) {
   killed_.erase(action.process);  // one of that number before it may have been
   autopsy_.forget(action.process);
+  if (auto opened = open_sockets(); !opened)  // the folder may be gone since
+    return sink_(proto::SpawnFailed{action.process, opened.error()});
   SpawnRequest request = request_of(process_host(), action.process, action.more_arguments);
   request.cpus = action.cpus;
   request.held = action.held;
@@ -252,14 +250,14 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
 }
 
 void HostRuntime::execute(const proto::StartPmix&) {
-  UniqueFd helper =
-      pmix_.start(file_of(process_host(), self_.first_process), environment_, helper_folder(socket_path_));
+  UniqueFd helper = pmix_.start(file_of(process_host(), self_.first_process), environment_,
+                                helper_folder(listener_.path()));
   if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
 
 void HostRuntime::execute(const proto::DescribeTopology&) {
-  const std::string file = topology_file(socket_path_);
+  const std::string file = topology_file(listener_.path());
   if (!write_topology(file)) return sink_(proto::TopologyDescribed{});
   std::ifstream written(file, std::ios::binary);
   auto xml = std::make_shared<const std::string>(std::istreambuf_iterator<char>{written},

@@ -121,7 +121,6 @@ private:
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
   std::vector<std::string> environment_;
-  std::string socket_path_;
   std::optional<bool> sees_parent_;  // true, too, where nobody needs to know
   std::map<std::uint32_t, std::shared_ptr<Program>> programs_;
 };

@@ -21,6 +21,7 @@
 #include "tree/base/hexadecimal.hpp"
 #include "tree/io/private_folder.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/io/write_error.hpp"
 
 namespace charmtree::io {
 
@@ -35,7 +36,7 @@ constexpr int kTries = 3;
 constexpr mode_t kReadOnly = 0400, kExecutable = 0500, kPrivate = 0600;
 
 Error disk_error(std::string what, std::string fix = "is there room, and may you write there?") {
-  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), std::move(fix)};
+  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, write_error(errno)), std::move(fix)};
 }
 
 /// Of file systems that hosts share: each of them would write its own copy there. Those without a name in
@@ -179,18 +180,22 @@ std::optional<Error> StagedCache::open_folder() {
   const std::string home = own_variable("HOME").value_or("");
   const bool executes = std::any_of(files_->files.begin(), files_->files.end(),
                                     [](const wire::StagedFile& file) { return file.executable; });
+  const auto takes = [&](const std::string& place) {
+    if (is_shared(place) || (executes && !can_execute_from(place))) return false;
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (open_folder_in(place)) return true;
+    }
+    return false;
+  };
   std::vector<std::string> places;
   if (home.starts_with('/')) {
     ::mkdir((home + "/.cache").c_str(), 0700);
     places.push_back(home + "/.cache/charmtree-files");
+    if (make_private(places.back()) && takes(places.back())) return {};
   }
-  places.push_back(fmt::format("/tmp/charmtree-files-{}", ::geteuid()));
-  for (const std::string& place : places) {
-    if (!make_private(place) || is_shared(place) || (executes && !can_execute_from(place))) continue;
-    for (int tries = 0; tries < kTries; ++tries) {
-      if (open_folder_in(place)) return {};
-    }
-  }
+  const SharedPlace shared{"/tmp", "charmtree-files"};
+  if (shared.find(takes)) return {};
+  places.push_back(shared.usual());
   return Error{Errc::spawn_failed, Phase::spawn,
                fmt::format("no folder there takes the job's files (tried {})", fmt::join(places, " and ")),
                "is there one that is yours, has room, and is mounted without noexec?"};

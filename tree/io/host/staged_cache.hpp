@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the files of jobs are kept on a host (wire::StagedFiles): a folder of the user's own,
-// ~/.cache/charmtree-files, or /tmp/charmtree-files-UID where that is on a file system that hosts share, or
-// on one from which nothing may be executed. In it
+// ~/.cache/charmtree-files, or /tmp/charmtree-files-UID (SharedPlace) where that is on a file system that
+// hosts share, or on one from which nothing may be executed. In it
 //   contents/DIGEST    a file by its SHA-256 (with an `x` behind it if it is executable), read-only, whole
 //   contents/*.part    what has come of one; another job goes on from there
 //   jobs/DIGEST/       the files of a job by their names, as hard links: what a job refers to

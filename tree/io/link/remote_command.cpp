@@ -29,8 +29,9 @@ constexpr std::string_view kCache = ".cache/charmtree";
 /// In it, NAME, SIZE and the words of our lines stand for themselves. Each line is a command, so that all can
 /// be joined by blanks. In a folder that others could write into nothing is looked for. `test -x` also sees a
 /// file system without exec. A file gets its name when it is whole and on the disk; who was cut off leaves
-/// one that goes after a day. When a launcher was last run its time of access says, and where that is not
-/// kept it is sent again once in a month.
+/// one that goes after a day. Where another user has the name in /tmp, ours has a random end (SharedPlace).
+/// When a launcher was last run its time of access says, and where that is not kept it is sent again once in
+/// a month.
 constexpr std::string_view kScript = R"sh(
 umask 077; n=NAME; s=SIZE;
 own() { [ -d "$1" ] && [ -O "$1" ] && [ ! -L "$1" ]; };
@@ -45,7 +46,9 @@ chmod 700 "$t"; [ -x "$t" ] || { rm -f "$t"; return 0; };
 trap 'rm -f "$t"; exit 1' HUP INT TERM; tidy "$1"; echo "SEND $(uname -m)"; IFS= read -r sum; head -c $s >"$t";
 size "$t" || fail "no room in $1 for its $s bytes"; same "$t" "$sum" || fail "it was changed on its way"; sync "$t" 2>/dev/null;
 mv -f "$t" "$1/$n" && exec "$1/$n" ++launcher; fail "it could not be kept in $1"; };
-h="${HOME:-/nonexistent}/CACHE"; find_in "$h"; f="/tmp/charmtree-cache-$(id -u)"; find_in "$f"; put_in "$h"; put_in "$f";
+h="${HOME:-/nonexistent}/CACHE"; find_in "$h"; f="/tmp/charmtree-cache-$(id -u)"; find_in "$f";
+for g in "$f"-*; do find_in "$g"; done; put_in "$h"; put_in "$f"; for g in "$f"-*; do own "$g" && put_in "$g"; done;
+g=$(mktemp -d "$f-XXXXXX" 2>/dev/null) && { put_in "$g"; rmdir "$g"; };
 fail "no folder of its user's takes programs (tried $h and $f)"
 )sh";
 

@@ -28,9 +28,9 @@ std::string staging_command();
 /// The answer to `ask`, a line for a POSIX shell: runs the launcher of that name from the cache if it is
 /// whole. If it is not, says `send`, and reads a line with the SHA-256 of what follows, in hexadecimal
 /// digits, and then `size` bytes, which it keeps and runs. The cache is ~/.cache/charmtree, or where nothing
-/// can be executed in that /tmp/charmtree-cache-UID: a folder of the user's own, in which nobody else can
-/// write. It keeps the 8 launchers that were run last, none for more than 30 days. What fails is said in a
-/// line that begins with proto::kStageSays.
+/// can be executed in that /tmp/charmtree-cache-UID (or one with a random end, as SharedPlace has it): a
+/// folder of the user's own, in which no other user can write. It keeps the 8 launchers that were run last,
+/// none for more than 30 days. What fails is said in a line that begins with proto::kStageSays.
 std::string staging_script(const StagedLauncher& staged);
 
 }  // namespace charmtree::io
