@@ -28,6 +28,7 @@
 #include "charmrun/launcher.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/mpiexec/command_line.hpp"
+#include "charmrun/mpiexec/singleton.hpp"
 #include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/forward_keys.hpp"
 #include "charmrun/plan/history_file.hpp"
@@ -492,6 +493,8 @@ int run(const std::vector<std::string>& arguments) {
   if (is_rank_mode(arguments)) return run_rank();
   if (const auto status = io::run_pmix_helper(arguments)) return *status;
   if (const auto status = io::run_stack_helper(arguments)) return *status;
+  if (mpiexec::is_for_singleton(arguments))
+    return print_own_line(proto::Tone::error, mpiexec::hand_on_singleton(arguments)), kLauncherFailed;
   const auto line = read_command_line(arguments);
   if (!line) return complain(line.error()), kLauncherFailed;
   const Options& options = line->options;

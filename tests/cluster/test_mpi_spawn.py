@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import program, session
-from running import Factory, assert_good, charmrun_lines, error_line, run
+from running import PATIENCE_S, Factory, assert_good, charmrun_lines, error_line, packaged, run
 from vcluster import Cluster
 
 FAMILIES = ["mpich5", "intel", "openmpi4", "openmpi5"]
@@ -128,3 +128,17 @@ def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: 
         for _ in range(2):
             done = run(hosts, charmrun, "++in", number, "+p3", *more, path, 3)
             assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
+
+
+def test_a_program_without_launcher_gets_the_next_mpiexec_or_an_error(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+    """MPICH's library runs the first mpiexec in PATH, and waits for it to connect."""
+    hosts = cluster(10)
+    _, path = spawner("mpich5")
+    tmp_path.chmod(0o755)
+    (tmp_path / "mpiexec").symlink_to(charmrun)
+    ours, theirs = str(tmp_path), str(packaged("mpich") / "bin")
+    usual = "/usr/bin:/bin" if not Path("/usr/bin/mpiexec.hydra").exists() else "/nowhere"
+    done = hosts.run(0, [path, "1"], env={"PATH": f"{ours}:{theirs}:/usr/bin:/bin"}, timeout=PATIENCE_S)
+    assert done.returncode == 0 and "parent 0: 0 of 2: good" in done.stdout, done
+    done = hosts.run(0, [path, "1"], env={"PATH": f"{ours}:{usual}"}, timeout=PATIENCE_S)
+    assert "wants to start others: charmrun does not serve that" in done.stderr, done
