@@ -228,6 +228,9 @@ constexpr std::array kTable = {
     OptionRow{"allow-spawn", Topic::program, at<&O::Process::allow_spawn>, "", "off",
               "processes may start others (MPI_Comm_spawn) although nothing shows that the program is MPI: "
               "then each of them, and each host of the job, can start programs on all its hosts"},
+    OptionRow{"universe-size", Topic::program, at<&O::Process::universe>, "N", "the slots of the hosts",
+              "what MPI programs get for MPI_UNIVERSE_SIZE: how many processes they may want in all", 1,
+              kMaxProcesses},
     OptionRow{
         "on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
         "abort: a process or host that is lost ends the job, and if you give it so does a plain process "

@@ -254,6 +254,7 @@ struct Options {
     std::uint32_t pmi_value = wire::MpiService::kMostValue;  // bytes of one, at most
     bool singletons = false;     // several processes of an MPI program, each a job of its own
     bool allow_spawn = false;    // whatever the program shows, its processes may start others
+    std::uint32_t universe = 0;  // MPI_UNIVERSE_SIZE; 0: the slots of the hosts
     bool forward_environment = true;
     Variables variables;
     wire::EnvLike env_like = wire::EnvLike::none;

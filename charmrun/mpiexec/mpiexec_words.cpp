@@ -33,7 +33,8 @@ enum class Deed : std::uint8_t {
   launcher,
   mca,
   no_cleanup,
-  port,      // of PMI
+  port,  // of PMI
+  universe,
   programs,  // from a file
   unused,
   unused_valued,
@@ -87,7 +88,7 @@ constexpr std::array kWords = {
     Word{"oversubscribe allow-run-as-root q quiet", Deed::unused, "", "", "taken and ignored"},
     Word{"use-hwthread-cpus print-all-exitcodes genvall envall", Deed::unused, "", "", ""},
     Word{"display-map", Deed::unused, "charmrun ++plan shows where processes would run", "", ""},
-    Word{"usize", Deed::unused_valued, "", "N", ""},
+    Word{"usize", Deed::universe, "", "N", "what MPI_UNIVERSE_SIZE is [all slots]"},
     Word{"envnone envlist", Deed::refused, "-genvnone and -genvlist are for all programs", "", ""},
     Word{"rmk", Deed::ours_valued, "++rm", "NAME", "whose allocation: slurm, pbs, lsf, sge, oar or none"},
     Word{"nolocal", Deed::refused, "-exclude HOST leaves this one out", "", ""},
@@ -118,6 +119,7 @@ private:
   Result<void> take_binding(std::string_view word);
   Result<void> take_mapping(std::string_view word);
   Result<void> take_launcher(std::string_view word);
+  Result<void> take_universe(std::string_view word);
   Result<void> take_list(std::string_view word);
   Result<void> take_programs(std::string_view word);
   Result<void> take_setting(const Setting& row, const std::string& name, const std::string& value);
@@ -238,6 +240,18 @@ Result<void> Reader::take_launcher(std::string_view word) {
     return launcher ? Result<void>{} : launcher.error();
   return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*launcher)),
                    "hosts are logged in to by ssh; -launcher-exec names another command that does as it");
+}
+
+/// Takes a number, or Hydra's words for all slots and for no limit.
+Result<void> Reader::take_universe(std::string_view word) {
+  auto size = next(word, "N");
+  if (!size) return size.error();
+  if (*size == "SYSTEM" || *size == "system") return {};
+  const bool is_infinite = *size == "INFINITE" || *size == "infinite";
+  if (!is_infinite && !count_in(*size))
+    return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*size)),
+                     fmt::format("it takes a number from 1 to {}, SYSTEM or INFINITE", kMaxProcesses));
+  return add({"++universe-size", is_infinite ? std::to_string(kMaxProcesses) : *size}), Result<void>{};
 }
 
 Result<void> Reader::take_list(std::string_view word) {
@@ -473,6 +487,8 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
       return take_mapping(word);
     case Deed::launcher:
       return take_launcher(word);
+    case Deed::universe:
+      return take_universe(word);
     case Deed::programs:
       return take_programs(word);
     case Deed::no_cleanup:

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "charmrun/hosts/host_choice.hpp"
 #include "charmrun/hosts/machines.hpp"
@@ -43,13 +44,6 @@
 namespace charmtree {
 
 namespace {
-
-/// Empty if there is no such file.
-std::string read_small_file(const std::string& path) {
-  constexpr std::size_t kMostBytes = 16U << 20;
-  auto text = io::read_file(path, kMostBytes);
-  return text ? std::move(*text) : std::string{};
-}
 
 class Builder {
 public:
@@ -132,7 +126,8 @@ private:
   std::vector<ProgramFile> files_;  // of the job's programs
   ProgramRules rules_;
   std::optional<wire::ProgramTraits> kind_;
-  Command shell_;  // of hosts for which the list names none
+  Command shell_;            // of hosts for which the list names none
+  std::uint64_t slots_ = 0;  // of all hosts; 0: unknown
   Job job_;
   std::vector<Profile> profiles_;
   std::vector<const HostOptions*> said_;  // of each; null: it does not matter
@@ -209,6 +204,7 @@ Result<Placement> Builder::place_processes(HostSlots slots) {
   wish->same_everywhere = wish->process_unit > CpuUnit::host && rules_.traits().pxshm;
   const bool is_unsaid = options_.counts.pes == 0 && options_.counts.processes == 0;
   slots.one_each = is_unsaid && !slots.given && has_program() && !kind().netstart;
+  slots_ = slots.total();
   auto placement = place(options_, std::move(slots), *wish);
   if (!placement || options_.mode == Mode::plan || options_.program.empty()) return placement;
   if (auto good = rules_.check(*placement); !good) return good.error();
@@ -219,6 +215,7 @@ Result<void> Builder::local_hosts() {
   const std::uint32_t count = std::max(1U, options_.hosts.virtual_hosts);
   auto placement = place_processes({std::vector<std::uint32_t>(count, 1)});
   if (!placement) return placement.error();
+  if (options_.hosts.virtual_hosts == 0) slots_ = std::thread::hardware_concurrency();
   if (auto spares = add_spares(*placement, count); !spares) return spares.error();
   auto profile = base_profile({});
   if (!profile) return profile.error();
@@ -302,7 +299,7 @@ Result<void> Builder::listed_hosts() {
   if (auto spares = add_spares(*placement, list->hosts.size()); !spares) return spares.error();
   take_counts(*placement);
 
-  const ThisMachine own{io::own_host_name(), read_small_file("/etc/hosts"), io::own_addresses()};
+  const ThisMachine own{io::own_host_name(), hosts_file(), io::own_addresses()};
   std::vector<bool> here;
   std::vector<std::uint32_t> ports;
   for (const HostShare& share : placement->hosts) {
@@ -454,6 +451,7 @@ void Builder::describe_spawn() {
   job.spawn.bind = bound_to(options_.placement.binding);
   job.spawn.mpi =
       has_program() ? mpi_service(options_, kind()) : wire::MpiService{wire::MpiService::Pmi::none};
+  if (job.spawn.mpi.universe == 0) job.spawn.mpi.universe = universe_size(slots_, job);
   job.spawn.mpi.name_space = hexadecimal(io::random_bytes(16));
   job.spawn.env_like = options_.process.env_like;
   job.spawn.expands = options_.process.expands;
@@ -495,7 +493,7 @@ void Builder::describe_launch() {
   if (in_session && rules.on_host_failure == wire::OnHostFailure::abort)
     rules.on_host_failure = wire::OnHostFailure::spare;
   if (is_run()) return;
-  if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
+  if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, hosts_file());
   if (options_.mode == Mode::doctor) return prescribe_checkup();
   rules.patience = options_.host_failure.patience;
   rules.wait = options_.host_failure.wait;

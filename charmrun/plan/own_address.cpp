@@ -72,4 +72,10 @@ Result<std::uint32_t> chosen_address(const Options& options) {
   return address;
 }
 
+std::string hosts_file() {
+  constexpr std::size_t kMostBytes = 16U << 20;
+  auto text = io::read_file("/etc/hosts", kMostBytes);
+  return text ? std::move(*text) : std::string{};
+}
+
 }  // namespace charmtree

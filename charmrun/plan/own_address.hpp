@@ -18,4 +18,7 @@ Result<std::uint32_t> chosen_address(const Options& options);
 /// As SpawnRules::network has it; empty: the user leaves it to us. Error bad_input (phase options).
 Result<std::string> chosen_network(const Options& options);
 
+/// Returns the text of /etc/hosts, which gives this machine's names; empty if there is none.
+std::string hosts_file();
+
 }  // namespace charmtree

@@ -221,4 +221,14 @@ Result<Placement> place(const Options& options, HostSlots list, const wire::Prov
   return placement;
 }
 
+std::uint64_t HostSlots::total() const {
+  return std::accumulate(each.begin(), each.end(), std::uint64_t{0});
+}
+
+std::uint32_t universe_size(std::uint64_t slots, const wire::JobSpec& job) {
+  if (job.provision.by_topology()) return 0;
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(job.processes, std::min<std::uint64_t>(slots, kMaxProcesses)));
+}
+
 }  // namespace charmtree

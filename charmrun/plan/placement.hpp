@@ -31,6 +31,7 @@ Result<Counts> count_processes(const Options& options, std::uint32_t unsaid = 1)
 struct HostSlots {
   HostSlots(std::vector<std::uint32_t> slots, bool is_given = false)  // NOLINT(google-explicit-constructor)
       : each(std::move(slots)), given(is_given) {}
+  std::uint64_t total() const;
   std::vector<std::uint32_t> each;
   bool given = false;  // Nodelist::gives_slots
   /// Where nobody says how many processes there are, and no slots are given, each host gets one; else there
@@ -72,5 +73,9 @@ std::vector<HostShare> split_among(std::uint32_t processes, std::span<const std:
 /// Where `wish` counts processes by the hosts' units, slots do not weigh: only hosts without any are left
 /// out. ++n with ++processPerHost gives each host that many slots.
 Result<Placement> place(const Options& options, HostSlots slots, const wire::Provision& wish = {});
+
+/// Returns MPI_UNIVERSE_SIZE where the user gives none: the slots of all hosts, at least the job's processes.
+/// 0, which means the number of processes, if that number depends on the hosts' processors.
+std::uint32_t universe_size(std::uint64_t slots, const wire::JobSpec& job);
 
 }  // namespace charmtree

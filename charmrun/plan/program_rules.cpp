@@ -83,6 +83,7 @@ wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& 
   wire::MpiService service = chosen_service(options, traits);
   service.most_value = options.process.pmi_value;
   service.library = traits.by_mpi();
+  service.universe = options.process.universe;
   service.may_spawn = service.is_any() && (options.process.allow_spawn || options.is_mpiexec ||
                                            service.library != wire::Mpi::none);
   return service;

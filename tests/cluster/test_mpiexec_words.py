@@ -67,3 +67,23 @@ def test_what_is_wrong_with_a_file_of_hosts_is_one_line(cluster: Factory, mpiexe
     done = run(hosts, mpiexec, "-f", path, "true")
     assert error_line(done).startswith(f"{path}:2:5: a number of slots belongs behind the ':'")
     assert error_line(run(hosts, mpiexec, "-hosts", "h77", "true")).startswith("h77: resolve: no such host")
+
+
+_UNIVERSE = """#!/bin/bash
+ask() { printf "$1\\\\n" >&$PMI_FD; read -r line <&$PMI_FD; }
+ask "cmd=init pmi_version=1 pmi_subversion=1"
+ask cmd=get_universe_size; echo "${line##*=}"
+ask cmd=finalize
+"""
+
+
+def test_the_universe_has_the_slots_of_the_hosts_or_what_the_user_says(cluster: Factory, mpiexec: Path, charmrun: Path) -> None:
+    hosts = cluster(10)
+    script = hosts.put(0, "/home/shared/universe", _UNIVERSE, mode=0o755)
+    for slots, size in (["-hosts", "h01:2,h02:4"], "6"), (["-hosts", "h01:2,h02:4", "-usize", 9], "9"), (["-hosts", "h01"], "1"):
+        assert_good(run(hosts, mpiexec, "-n", 1, *slots, script), [size])
+    words = ["++nodelist", hosts.nodelist([1, 2, 3])]
+    assert_good(run(hosts, charmrun, "+p1", *words, script), ["3"])
+    assert_good(run(hosts, charmrun, "+p1", *words, "++universe-size", 5, script), ["5"])
+    assert_good(run(hosts, charmrun, "+p4", *words, script), ["4"] * 4)
+    assert "it takes a number from 1 to" in error_line(run(hosts, mpiexec, "-usize", "many", script))

@@ -32,9 +32,9 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
   };
   at(ClientKind::charm) = std::make_unique<CharmServer>(local, charm_limits(job));
   at(ClientKind::pmi) = std::make_unique<PmiServer>(
-      local,
-      PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts), wire::process_mapping(job.spawn.mpi.layout),
-             job.processes, wire::first_processes(job.spawn.further), job.spawn.mpi.most_value});
+      local, PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts),
+                    wire::process_mapping(job.spawn.mpi.layout), job.spawn.mpi.universe_of(job.processes),
+                    wire::first_processes(job.spawn.further), job.spawn.mpi.most_value});
   at(ClientKind::pmix) = std::make_unique<PmixServer>(local, job, host);
   at(ClientKind::native) = std::make_unique<NativeServer>(
       local, host, 0, NativeJob{wire::bears_fences(job.loss.recovery), job.hosts, job.spawn.mpi.layout});

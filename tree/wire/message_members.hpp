@@ -101,7 +101,7 @@ CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_proce
 CT_MEMBERS(Shape, s.branching, s.levels)
 CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_host_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
-CT_MEMBERS(MpiService, s.pmi, s.pmix, s.most_value, s.layout, s.names, s.name_space, s.library,
+CT_MEMBERS(MpiService, s.pmi, s.pmix, s.most_value, s.layout, s.names, s.name_space, s.library, s.universe,
            s.may_spawn)
 CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints)
 CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)

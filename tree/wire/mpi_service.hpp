@@ -42,7 +42,10 @@ struct MpiService {
   std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
   std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
   Mpi library = Mpi::none;                // which the program needs, as far as it shows
+  std::uint32_t universe = 0;             // MPI_UNIVERSE_SIZE; 0: the number of the job's processes
   bool may_spawn = false;  // its processes may start others, on every host of the job; the root decides
+  /// Returns MPI_UNIVERSE_SIZE of a job of so many processes.
+  std::uint32_t universe_of(std::uint32_t processes) const { return universe > 0 ? universe : processes; }
   bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
   /// Its processes will ask what their host consists of.
   bool asks_topology() const { return pmi != Pmi::none && library == Mpi::mpich; }

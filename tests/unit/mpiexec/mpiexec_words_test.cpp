@@ -87,7 +87,8 @@ TEST_CASE("words of mpiexec are said in charmrun's") {
   CHECK(options({"--bind-to", "core:overload-allowed"}) == Words{"++bind", "core"});
   CHECK(options({"--mca", "btl", "^ofi"}) == Words{"++env", "OMPI_MCA_btl=^ofi"});
   CHECK(options({"--output-filename", "out"}) == Words{"++output", "out/%r.out"});
-  CHECK(options({"-launcher", "ssh", "--oversubscribe", "-usize", "9"}).empty());
+  CHECK(options({"-launcher", "ssh", "--oversubscribe", "-usize", "SYSTEM"}).empty());
+  CHECK(options({"-usize", "9"}) == Words{"++universe-size", "9"});
   CHECK(options({"--timeout", "5", "--stdin", "all"}) == Words{"++timelimit", "5", "++stdin", "all"});
   CHECK(options({"++verbose", "-l", "++nodelist", "nodes"}) ==
         Words{"++verbose", "++label", "++nodelist", "nodes"});

@@ -9,7 +9,7 @@ namespace charmtree::wire {
 
 CT_MEMBERS(pmix::Node, s.name, s.ranks)
 CT_MEMBERS(pmix::Describe, s.name_space, s.first, s.size, s.nodes, s.host, s.host_name, s.programs,
-           s.shares_machine, s.parent)
+           s.shares_machine, s.universe, s.parent)
 CT_MEMBERS(pmix::Over, s.call, s.failure, s.given, s.id)
 CT_MEMBERS(pmix::Named, s.call, s.failure, s.value)
 CT_MEMBERS(pmix::Wanted, s.call, s.process)

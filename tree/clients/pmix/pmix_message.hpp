@@ -46,6 +46,7 @@ struct Describe {
   std::string host_name;                      // what it is called among the nodes, if it is one of them
   std::vector<std::uint32_t> programs = {0};  // the first rank of each
   bool shares_machine = false;                // with other hosts of the job
+  std::uint32_t universe = 0;                 // MPI_UNIVERSE_SIZE; 0: `size`
   std::optional<std::uint32_t> parent;        // the process that had them started
   /// The ranks that are on this host.
   std::vector<std::uint32_t> here() const;

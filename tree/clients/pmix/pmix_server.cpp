@@ -75,6 +75,7 @@ PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint
   world.name_space = fmt::format("charmtree-{}-{}", job.spawn.mpi.name_space, job.loss.restarts);
   world.programs = wire::first_processes(job.spawn.further);
   world.shares_machine = job.private_network && job.hosts > 1;
+  world.universe = job.spawn.mpi.universe;
   worlds_.push_back(std::move(world));
 }
 
@@ -106,6 +107,7 @@ void PmixServer::begun(const wire::WorldBegun& begun, ClientOutputs& out) {
   world.programs.clear();
   for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first - world.first);
   world.shares_machine = worlds_.front().shares_machine;
+  world.universe = worlds_.front().universe;
   world.parent = begun.by;
   worlds_.push_back(std::move(world));
   tell(worlds_.back(), out);

@@ -105,7 +105,8 @@ std::string register_world(const PmixLibrary& library, const pmix::Describe& job
   about.add(PMIX_JOBID, job.name_space);
   about.add(PMIX_NODE_MAP, node_map, PMIX_REGEX);
   about.add(PMIX_PROC_MAP, process_map, PMIX_REGEX);
-  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) about.add(key, job.size);
+  for (const char* key : {PMIX_JOB_SIZE, PMIX_MAX_PROCS}) about.add(key, job.size);
+  about.add(PMIX_UNIV_SIZE, job.universe > 0 ? job.universe : job.size);
   about.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(job.programs.size()));
   if (job.programs.size() > 1) add_programs(job, library, about);
   about.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(job.nodes.size()));
