@@ -121,29 +121,33 @@ _MAY_NOT = "wants to start other processes, and nothing shows that the program i
 def test_it_starts_no_program_on_other_hosts(cluster: Factory, charmrun: Path) -> None:
     """It claims that a process of its own has asked for that. One line names the option by which the user would allow it."""
     hosts = cluster(26)
+    started = hosts.put(0, f"{_FILE}.started", "", mode=0o666)
     words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2]
     done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, "start-programs"), "true")
     assert done.returncode == 0, done.stderr
     assert hosts.path(0, _FILE).read_text().splitlines() == ["nothing shows that the program is MPI (++allow-spawn)"] * 2
-    assert not hosts.path(0, f"{_FILE}.started").exists(), done.stderr
+    assert hosts.path(0, started).read_text() == "", done.stderr
     assert charmrun_lines(done) == [f"h01: process 0 {_MAY_NOT}"], done.stderr
 
 
 # A process 0 that is no MPI program asks its launcher by PMI-1 for others.
 _ASKS = """#!/bin/sh
-[ "$PMI_RANK" = 0 ] || exec sleep 1
-exec bash -c '
+[ "$PMI_RANK" = 0 ] || until [ -s $0.done ]; do sleep 0.1; done
+[ "$PMI_RANK" = 0 ] || exit 0
+bash -c '
 ask() { printf "$1" >&$PMI_FD; read -r line <&$PMI_FD; echo "$line"; }
 ask "cmd=init pmi_version=1 pmi_subversion=1\\n"
 ask "mcmd=spawn\\nnprocs=2\\nexecname=$0\\ntotspawns=1\\nspawnssofar=1\\narg1=started\\nargcnt=1\\npreput_num=0\\ninfo_num=0\\nendcmd\\n"
 ask "cmd=finalize\\n"' "$1"
+echo done > $0.done
 """
 
 
 def test_a_script_starts_no_program_on_other_hosts_unless_the_user_allows_it(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(26)
     script = hosts.put(0, f"{_SHARED}/asks", _ASKS, mode=0o755)
-    started = f"{_SHARED}/was-started"
+    hosts.put(0, f"{script}.done", "", mode=0o666)
+    started = hosts.put(0, f"{_SHARED}/was-started", "", mode=0o666)
     waits = f"#!/bin/sh\nhostname >> {started}\nuntil [ $(wc -l < {started}) = 2 ]; do sleep 0.1; done\n"
     program = hosts.put(0, f"{_SHARED}/program", waits, mode=0o755)
     words = ["++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2]
@@ -152,7 +156,7 @@ def test_a_script_starts_no_program_on_other_hosts_unless_the_user_allows_it(clu
     answers = done.stdout.splitlines()
     assert len(answers) == 3 and answers[1].startswith("cmd=spawn_result rc=1 "), done.stdout
     assert charmrun_lines(done) == [f"h01: process 0 {_MAY_NOT}"], done.stderr
-    assert not hosts.path(0, started).exists()
+    assert hosts.path(0, started).read_text() == ""
     done = run(hosts, charmrun, "+p2", *words, "++allow-spawn", script, program)
     assert done.stdout.splitlines()[1].startswith("cmd=spawn_result rc=0 ") and _MAY_NOT not in done.stderr, done
     assert sorted(hosts.path(0, started).read_text().split()) == ["h01", "h02"]

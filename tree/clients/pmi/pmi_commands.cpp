@@ -62,10 +62,10 @@ const PmiCommand* find_pmi_command(PmiVersion version, std::string_view name) {
   return found == kCommands.end() ? nullptr : found;
 }
 
-bool cuts_names(const PmiCommand* command) {
+bool cuts_texts(const PmiCommand* command) {
   if (command == nullptr || command->version != PmiVersion::one) return false;
   return command->deed == PmiDeed::publish || command->deed == PmiDeed::look_up ||
-         command->deed == PmiDeed::unpublish;
+         command->deed == PmiDeed::unpublish || command->deed == PmiDeed::spawn;
 }
 
 std::string pmi_answer(const PmiCommand& command, std::string_view thread, int rc, const PmiFields& fields) {

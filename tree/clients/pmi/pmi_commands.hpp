@@ -45,8 +45,9 @@ struct PmiCommand {
 /// Null: there is none that is called so.
 const PmiCommand* find_pmi_command(PmiVersion version, std::string_view name);
 
-/// True for requests of version 1 with a name that users choose: one with a newline ends its line there.
-bool cuts_names(const PmiCommand* command);
+/// True for requests of version 1 with texts of users: one with a newline ends its line there, and may end
+/// its block.
+bool cuts_texts(const PmiCommand* command);
 
 /// By which a refusal says why.
 constexpr std::string_view pmi_reason_key(PmiVersion version) {

@@ -197,7 +197,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   ++world_of(state.process).requests;
   const PmiWords words{state.version, text};
   const std::string name = short_name(words.command());
-  if (name.empty() && cuts_names(state.asked)) return {};  // the rest of a name with a newline
+  if (name.empty() && cuts_texts(state.asked)) return {};  // the rest of a text with a newline
   if (name.empty()) return fmt::format("'{}' is no request", short_name(text));
   if (state.stage == Stage::asks || state.stage == Stage::awaits)
     return fmt::format("{} before an answer", name);

@@ -75,7 +75,9 @@ bool PmiSpawn::is_due(Line line, std::uint32_t number) const {
     case Line::begin:
       return seen(line) == 0;
     case Line::end:
-      return last_ == Line::begin || (seen(Line::argument) == arguments_ && seen(Line::info_value) == infos_);
+      return last_ == Line::begin ||
+             (seen(Line::argument) == arguments_ && seen(Line::info_value) == infos_ &&
+              (seen(Line::infos) > 0 || seen(Line::arguments) + seen(Line::puts) == 0));
     case Line::rest:
       return false;
     default:
