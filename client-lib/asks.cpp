@@ -15,7 +15,7 @@ bool is_key(std::string_view key) {
 
 int Asks::offer(std::string_view key, std::string_view value) {
   if (!is_key(key) || value.size() > CT_MAX_GIVEN) return CT_EINVAL;
-  if (const int error = job_.usable(); error != CT_OK) return error;
+  if (const int error = job_.usable(Job::Says::answers); error != CT_OK) return error;
   const auto known = own_.find(key);
   const std::size_t before = known == own_.end() ? 0 : key.size() + known->second.size();
   const std::size_t after = own_bytes_ + key.size() + value.size() - before;
@@ -100,7 +100,7 @@ int Asks::listen(std::string_view prefix, AskHandler handler) {
 
 int Asks::answer(std::uint32_t process, std::string_view key, std::string_view value) {
   if (process >= job_.self().total || !is_key(key) || value.size() > CT_MAX_GIVEN) return CT_EINVAL;
-  if (const int error = job_.usable(); error != CT_OK) return error;
+  if (const int error = job_.usable(Job::Says::answers); error != CT_OK) return error;
   if (job_.channel() == nullptr) return CT_OK;
   return job_.send(native::Answer{process, std::string{key}, std::string{value}},
                    Deadline{job_.timeout_ms()});

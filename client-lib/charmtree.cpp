@@ -103,10 +103,12 @@ const char* ct_strerror(int error) {
     case CT_EFORK:
       return "called in a child of the process that joined the job";
     case CT_ENOKEY:
-      return "no fence that is over has brought this key";
+      return "there is no such key: no fence that is over has brought it, and this process has not offered "
+             "it";
     case CT_EFAILED:
-      return "it has failed: a process that it needs is lost or has ended, or lost ones are started again "
-             "one by one";
+      return "it has failed: a process that it needs is lost, has ended or does not offer it; or it is a "
+             "fence or "
+             "a ring, and with ++on-failure restart, which starts processes again one by one, there are none";
     case CT_ENOPORT:
       return "no port is free, or the launcher is out of descriptors";
     case CT_EVERBS:
@@ -315,8 +317,9 @@ int ct_answer(ct_job* job, int rank, const char* key, const void* value, size_t 
 
 int ct_progress(ct_job* job) {
   return guarded(job, [](Job& j) {
+    if (j.telling()) return j.usable(Job::Says::answers);
     if (const int error = j.usable(); error != CT_OK) return error;
-    if (j.telling() || j.channel() == nullptr) return static_cast<int>(CT_OK);
+    if (j.channel() == nullptr) return static_cast<int>(CT_OK);
     if (const int error = j.hear_all(); error != CT_OK) return error;
     return j.wait_until([] { return true; }, Deadline{0});
   });

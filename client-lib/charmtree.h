@@ -59,7 +59,7 @@ enum {
       -10, /* called out of order: registered twice, finalized inside a barrier, a fence or a handler */
   CT_EFORK = -11,      /* called in a child of the process that joined */
   CT_ERESTARTED = -12, /* a process was started again, and the function of ct_on_restart wants to go back */
-  CT_ENOKEY = -13,     /* no fence that is over has brought this key, or there is no such thing here */
+  CT_ENOKEY = -13,     /* no such key: see ct_get and ct_ask; or there is no such thing here */
   CT_EFAILED =
       -14, /* the fence, the ask or the exchange has failed: see ct_fence, ct_ask, ct_exchange_start */
   CT_ENOPORT = -15, /* no port is free on this host, or its launcher is out of descriptors */
@@ -221,13 +221,13 @@ CT_API int ct_offer(ct_job* job, const char* key, const void* value, size_t size
 
 /* Asks `rank` for what it offers under the key, and does not wait. Returns a request, as ct_fence_start does,
  * that is over when that process has offered it; ct_gathered has the value, for that rank. CT_EFAILED (of
- * ct_wait): the process is lost, or has ended without. CT_EORDER: too much is under way. ct_finalize gives up
- * those that are open. */
+ * ct_wait): the process is lost, has ended without, or is this one and has not offered it. CT_EORDER: too
+ * much is under way. ct_finalize gives up those that are open. */
 CT_API int ct_ask_start(ct_job* job, int rank, const char* key);
 
 /* The same, and waits. What this process has asked once it has at hand from then on, as it was then, without
  * a system call, until ct_table takes a newer table into use; as long *value is valid. CT_ENOKEY: it has
- * asked itself, and offers no such. */
+ * asked itself, as in a job of one, and has not offered it. */
 CT_API int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* size);
 
 /* The same without an offer, for what depends on who asks, or is made when it is asked for: `rank` asks for
@@ -237,9 +237,11 @@ typedef void (*ct_ask_function)(ct_job* job, int rank, const char* key, void* ar
 
 /* From now on, asks for keys that begin with `prefix` are told by this function (null: by none), also those
  * that wait already; each once, and again if its answer may have been lost. Of several prefixes the longest
- * counts. It is called while this process is in ct_progress, or in another call where losses are told; up to
- * CT_MAX_ASKS at a time that are not answered or offered, the others by and by. Who ends without an answer
- * fails those that wait for it. CT_EINVAL also for more than CT_MAX_LISTENERS prefixes. */
+ * counts. It is called while this process is in ct_progress, or in another call where losses are told, and in
+ * ct_finalize until every process has come there; up to CT_MAX_ASKS at a time that are not answered or
+ * offered, the others by and by. A process that ends without an answer fails the asks that wait for it. What
+ * a process asks itself is not told to its own functions. CT_EINVAL also for more than CT_MAX_LISTENERS
+ * prefixes. */
 #define CT_MAX_LISTENERS 64 /* functions, each for a prefix of its own */
 CT_API int ct_on_ask(ct_job* job, const char* prefix, ct_ask_function function, void* argument);
 
@@ -422,9 +424,10 @@ CT_API int ct_print(ct_job* job, int stream, const char* text);
 CT_API int ct_abort(ct_job* job, int status, const char* text);
 
 /* Tells that this process is done and is going to exit with `status`, waits until every process has done so,
- * and frees the job. The job is freed whatever is returned, but for CT_ETIMEDOUT and CT_EORDER. 0: the job
- * has ended as a whole. A process that leaves without it, or with another exit status than 0 afterwards, has
- * failed in the launcher's eyes. */
+ * and frees the job. Until then the functions of ct_on_ask are called, which may call ct_answer and ct_offer.
+ * The job is freed whatever is returned, but for CT_ETIMEDOUT and CT_EORDER. 0: the job has ended as a whole.
+ * A process that leaves without it, or with another exit status than 0 afterwards, has failed in the
+ * launcher's eyes. */
 CT_API int ct_finalize(ct_job* job, int status);
 
 #ifdef __cplusplus

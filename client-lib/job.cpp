@@ -169,20 +169,22 @@ int Job::wait_until(const std::function<bool()>& condition, const Deadline& dead
   }
 }
 
-/// A handler may have asked for the job's end, or forked. Who finalizes is done with all that.
+/// A handler may have asked for the job's end, or forked. A process that finalizes is done with losses and
+/// restarts, but answers others.
 int Job::tell_news(const Deadline& deadline) {
-  if (finalizing_ || telling()) return CT_OK;
+  if (telling()) return CT_OK;
+  const Says may_say = finalizing_ ? Says::answers : Says::anything;
   bool leave = false;  // of restarts that are heard of while others are told, too: no barrier may open before
-  for (bool more = true; more && !is_foreign() && usable() == CT_OK;) {
-    if (losses_.untold())
+  for (bool more = true; more && !is_foreign() && usable(may_say) == CT_OK;) {
+    if (!finalizing_ && losses_.untold())
       losses_.tell();
-    else if (restarts_.untold())
+    else if (!finalizing_ && restarts_.untold())
       leave = restarts_.tell() || leave;
     else
       more = exchange_.listeners().tell_one();
   }
   if (is_foreign()) return CT_EFORK;
-  if (const int error = usable(); error != CT_OK) return error;
+  if (const int error = usable(may_say); error != CT_OK || finalizing_) return error;
   if (leave) {
     barriers_.leave();
     return CT_ERESTARTED;
@@ -201,10 +203,10 @@ int Job::send_frames(std::string frames, const Deadline& deadline) {
   return broken_ = last == CT_OK ? CT_ELOST : last;
 }
 
-int Job::usable() const {
+int Job::usable(Says what) const {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
-  return finalizing_ ? CT_EORDER : CT_OK;
+  return finalizing_ && what == Says::anything ? CT_EORDER : CT_OK;
 }
 
 int Job::ask(const native::FromClient& message, native::Attribute& answer) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -71,8 +72,9 @@ public:
   // For what is built on it.
   Exchange& exchange() { return exchange_; }
   int timeout_ms() const { return timeout_ms_; }
-  /// CT_OK if this process may still say anything.
-  int usable() const;
+  enum class Says : std::uint8_t { anything, answers };
+  /// Returns CT_OK if this process may still say that. While it finalizes it may answer others, no more.
+  int usable(Says what = Says::anything) const;
   /// A handler of losses, restarts or asks is running.
   bool telling() const { return losses_.telling() || restarts_.telling() || exchange_.listeners().telling(); }
   int ensure_registered(const Deadline& deadline);

@@ -52,6 +52,12 @@ def test_each_answers_each_for_himself(cluster: Factory, charmrun: Path) -> None
     assert sorted(job.out.splitlines()) == sorted(lines), job.said()
 
 
+def test_a_process_that_finalizes_answers_until_all_do(cluster: Factory, charmrun: Path) -> None:
+    job = run(cluster, charmrun, built(charmrun, "asks_double"), "leaves")
+    assert job.wait() == 0, job.said()
+    assert job.out == f"{PROCESSES - 1} answers\n", job.said()
+
+
 def stencil(rows: int, columns: int, steps: int) -> list[int]:
     values = list(range(rows * columns))
     for _ in range(steps):

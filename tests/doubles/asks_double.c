@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asks_double [dies|answers]: each offers its name, late, and asks all others for theirs; what the library
- * says of hosts before there is a table must be what the table says then. Each prints `rank host hosts peers
- * topology`, the last one as the number of its bytes. `dies`: the last process dies instead of offering
- * anything; who has asked it is told that. `answers`: each answers each for himself, the last one late; each
- * prints `process RANK: N answers, asked by M`. */
+/* asks_double [dies|answers|leaves]: each offers its name, late, and asks all others for theirs; what the
+ * library says of hosts before there is a table must be what the table says then. Each prints `rank host
+ * hosts peers topology`, the last one as the number of its bytes. `dies`: the last process dies instead of
+ * offering anything; who has asked it is told that. `answers`: each answers each for himself, the last one
+ * late; each prints `process RANK: N answers, asked by M`. `leaves`: all but the last go to ct_finalize, and
+ * answer there what the last one asks them. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,6 +124,28 @@ static int answer_all(void) {
   return answers;
 }
 
+/* The last one has answers of all others, which are in ct_finalize. */
+static void ask_leavers(void) {
+  char line[128], expected[64];
+  int answers = 0;
+  REQUIRE(ct_on_ask(job, "later", is_asked, &askers) == CT_OK);
+  REQUIRE(ct_table(job) == CT_OK);
+  if (ct_rank(job) < ct_size(job) - 1) return;
+  usleep(LATE_US);
+  for (int rank = 0; rank < ct_size(job) - 1; ++rank) {
+    const void* value;
+    size_t size;
+    snprintf(line, sizeof line, "later of %d", ct_rank(job));
+    REQUIRE(ct_ask(job, rank, line, &value, &size) == CT_OK);
+    snprintf(expected, sizeof expected, "%d for %d", rank, ct_rank(job));
+    REQUIRE(size == strlen(expected) && memcmp(value, expected, size) == 0);
+    REQUIRE(ct_ask(job, rank, "else", &value, &size) == CT_EFAILED);
+    ++answers;
+  }
+  snprintf(line, sizeof line, "%d answers\n", answers);
+  REQUIRE(ct_print(job, CT_STDOUT, line) == CT_OK);
+}
+
 int main(int argc, char** argv) {
   const int dies = argc > 1 && strcmp(argv[1], "dies") == 0;
   char line[128], name[32];
@@ -135,6 +158,10 @@ int main(int argc, char** argv) {
     const int answers = answer_all();
     snprintf(line, sizeof line, "process %d: %d answers, asked by %d\n", ct_rank(job), answers, askers);
     REQUIRE(ct_print(job, CT_STDOUT, line) == CT_OK);
+    return ct_finalize(job, 0) < 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "leaves") == 0) {
+    ask_leavers();
     return ct_finalize(job, 0) < 0;
   }
   check_places();

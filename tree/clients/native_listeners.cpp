@@ -31,6 +31,21 @@ std::set<std::string> NativeListeners::prefixes(std::uint32_t process) const {
   return found == listeners_.end() ? std::set<std::string>{} : found->second.prefixes;
 }
 
+bool NativeListeners::wants(std::uint32_t process, const std::string& key) const {
+  const auto found = listeners_.find(process);
+  return found != listeners_.end() && found->second.wants(key);
+}
+
+std::vector<std::uint32_t> NativeListeners::forget(ClientId client) {
+  std::vector<std::uint32_t> processes;
+  std::erase_if(listeners_, [&](const auto& each) {
+    const bool is_of_it = each.second.client == client;
+    if (is_of_it) processes.push_back(each.first);
+    return is_of_it;
+  });
+  return processes;
+}
+
 void NativeListeners::asked(std::uint32_t process, const std::string& key, std::uint32_t asker,
                             ClientOutputs& out) {
   const auto found = listeners_.find(process);

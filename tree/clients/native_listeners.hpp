@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tree/clients/client_server.hpp"
 #include "tree/wire/native_message.hpp"
@@ -25,6 +26,8 @@ public:
   /// The beginnings of keys of which it wants to know.
   std::set<std::string> prefixes(std::uint32_t process) const;
 
+  /// Returns true if `process` is notified of asks for this key.
+  bool wants(std::uint32_t process, const std::string& key) const;
   /// `asker` waits for this of `process`. Once, whatever it is called.
   void asked(std::uint32_t process, const std::string& key, std::uint32_t asker, ClientOutputs& out);
   /// That one waits for it no more.
@@ -36,9 +39,8 @@ public:
 
   /// It does not listen any more.
   void vacate(std::uint32_t process) { listeners_.erase(process); }
-  void forget(ClientId client) {
-    std::erase_if(listeners_, [&](const auto& each) { return each.second.client == client; });
-  }
+  /// Drops the listeners of a connection. Returns their processes.
+  std::vector<std::uint32_t> forget(ClientId client);
 
 private:
   struct Listener {

@@ -87,7 +87,8 @@ std::optional<NativeOffers::Found> NativeOffers::answer_of(const Key& key) const
   if (offers != offers_.end()) {
     const auto value = offers->second.values.find(key.second);
     if (value != offers->second.values.end()) return Found{{}, value->second};
-    if (offers->second.is_ended) return Found{"that process has ended, and did not offer it", {}};
+    if (offers->second.is_ended && !listeners_.wants(key.first, key.second))
+      return Found{"that process has ended, and did not offer it", {}};
   }
   if (lost_.contains(key.first)) return Found{"that process is lost", {}};
   return {};
@@ -183,7 +184,7 @@ void NativeOffers::lost(const std::vector<wire::ProcessSet::Range>& processes, C
 void NativeOffers::forget(ClientId client, ClientOutputs& out) {
   asks_.erase(client);
   asked_.drop_if([&](const Asker& asker) { return asker.client == client; });
-  listeners_.forget(client);
+  for (const std::uint32_t process : listeners_.forget(client)) settle_all_of(process, out);
   std::set<std::uint32_t> asked;
   std::erase_if(waiting_, [&](const auto& each) {
     const auto& [key, asker] = each;

@@ -45,7 +45,7 @@ public:
 
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out);
   void answered(const wire::Answered& answer, ClientOutputs& out);
-  /// It offers nothing more.
+  /// The process finalizes: it offers nothing more, but still answers what it listens for.
   void ended(std::uint32_t process, ClientOutputs& out);
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// The connection of a process is gone.

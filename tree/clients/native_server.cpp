@@ -231,9 +231,11 @@ std::string NativeServer::on(Clients::value_type& client, const native::Finalize
 template <OneOf<NativeParts::Message> M>
 std::string NativeServer::on(Clients::value_type& client, M& message, ClientOutputs& out) {
   const auto& [id, state] = client;
-  if (state.stage != Stage::joined && state.stage != Stage::registered)
+  // A process that finalizes still answers, until all do.
+  const bool answers = OneOf<M, std::variant<native::Answer, native::Offer>> && state.stage == Stage::ended;
+  if (state.stage != Stage::joined && state.stage != Stage::registered && !answers)
     return "asked for something out of turn";
-  return parts_.on({id, state.process, state.stage == Stage::registered}, message, now_, out);
+  return parts_.on({id, state.process, state.stage != Stage::joined}, message, now_, out);
 }
 
 // ---- requests

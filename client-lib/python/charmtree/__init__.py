@@ -301,7 +301,8 @@ class Job:
 
     def on_ask(self, prefix: str, function: Callable[[int, str], None]) -> None:
         """The function is told who asks for which key, of those that begin so and are not offered; answer() answers. What it raises is
-        raised by the call in which it was called."""
+        raised by the call in which it was called. It is also called while this process is in the job's end, until all are there; then it
+        may only answer or offer."""
 
         def call(_job: int, rank: int, key: bytes, _argument: object) -> None:
             self._run(lambda: function(rank, key.decode()))

@@ -266,6 +266,29 @@ TEST_CASE("an answer goes to that asker alone, and is not kept", "[native]") {
   CHECK(b.told(6) == Told{{5, "", "for all"}});
 }
 
+TEST_CASE("a process that finalizes answers what it listens for, until its connection ends", "[native]") {
+  Bench b;
+  b.says(5, native::Listen{"port", true});
+  b.says(5, native::Ask{1, 6, "mine"});  // is dropped by its end
+  b.says(4, native::Ask{1, 5, "port 4"});
+  b.says(4, native::Ask{2, 5, "else"});
+  b.out.clear();
+  b.says(5, native::Finalize{0, 0});
+  CHECK(b.told(4) == Told{{2, "that process has ended, and did not offer it", {}}});
+  b.says(5, native::Answer{4, "port 4", "77"});
+  CHECK(b.told(4) == Told{{1, "", "77"}});
+  b.says(6, native::Ask{3, 5, "port 6"});
+  CHECK(b.asked(5) == Asked{{6, "port 6"}});
+  b.says(6, native::Ask{4, 5, "other"});
+  CHECK(b.told(6) == Told{{4, "that process has ended, and did not offer it", {}}});
+  b.says(5, native::Offer{"port 6", "78"});
+  CHECK(b.told(6) == Told{{3, "", "78"}});
+  b.says(6, native::Ask{5, 5, "port 7"});
+  b.out.clear();
+  b.server.closed(5, Bench::kStart, b.out);
+  CHECK(b.told(6) == Told{{5, "that process has ended, and did not offer it", {}}});
+}
+
 TEST_CASE("who is asked very much is told more as it answers, or as askers go", "[native]") {
   constexpr std::uint32_t kMost = NativeListeners::kMostTold;
   Bench b{true, 4, kMost * 4 + 10};
