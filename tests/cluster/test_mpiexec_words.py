@@ -87,3 +87,15 @@ def test_the_universe_has_the_slots_of_the_hosts_or_what_the_user_says(cluster: 
     assert_good(run(hosts, charmrun, "+p1", *words, "++universe-size", 5, script), ["5"])
     assert_good(run(hosts, charmrun, "+p4", *words, script), ["4"] * 4)
     assert "it takes a number from 1 to" in error_line(run(hosts, mpiexec, "-usize", "many", script))
+
+
+def test_settings_of_other_launchers_have_an_effect_and_one_line(fresh_cluster: Factory, mpiexec: Path) -> None:
+    hosts = fresh_cluster(2)
+    hosts.sshd(1, {"Port": 2222})
+    words = ["-H", "h01", "--mca", "plm_rsh_args", "-p 2222", "--mca", "orte_base_help_aggregate", "0"]
+    done = run(hosts, mpiexec, *words, "++accept-new-host-keys", "-n", 1, "sh", "-c", "echo ${SSH_CONNECTION##* }")
+    assert_good(done, ["2222"])
+    done = run(hosts, mpiexec, "-n", 1, "sleep", 60, env={"MPIEXEC_TIMEOUT": "1", "HYDRA_NEW": "1"})
+    assert done.returncode == 124, done
+    assert "charmrun: taken from the environment: MPIEXEC_TIMEOUT (++timelimit 1)" in done.stderr.splitlines(), done
+    assert "charmrun: without effect here, though the environment has it: HYDRA_NEW" in done.stderr.splitlines(), done
