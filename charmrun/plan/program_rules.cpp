@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tree/clients/recoveries.hpp"
 #include "tree/wire/words.hpp"
@@ -19,6 +20,14 @@ constexpr std::string_view kOverrule = "if it is an SMP build after all, say ++s
 bool is_python(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
   return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
+}
+
+bool is_launcher(std::string_view program) {
+  constexpr std::array<std::string_view, 9> kLaunchers = {"mpirun", "mpiexec", "orterun", "prterun", "prun",
+                                                          "srun",   "jsrun",   "aprun",   "charmrun"};
+  const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+  const std::string_view stem = name.substr(0, name.find('.'));          // mpirun.openmpi, mpiexec.hydra
+  return std::find(kLaunchers.begin(), kLaunchers.end(), stem) != kLaunchers.end();
 }
 
 proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& traits) {
@@ -48,8 +57,8 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
 
 namespace {
 
-/// Charm++'s own programs find each other by us already, and inherit nothing. PMIx takes a helper on each
-/// host, which only programs get that can use it.
+/// Charm++'s own programs find each other by us already, and inherit nothing. A program whose MPI does not
+/// show finds both services: PMI costs a socket, PMIx nothing until a process connects.
 wire::MpiService chosen_service(const Options& options, const wire::ProgramTraits& traits) {
   using Service = wire::MpiService;
   using Pmix = Service::Pmix;
@@ -58,15 +67,16 @@ wire::MpiService chosen_service(const Options& options, const wire::ProgramTrait
   if (wish.pmi == Pmi::pmi2) return {Service::Pmi::two, Pmix::none};
   if (wish.pmi == Pmi::port) return {Service::Pmi::port, Pmix::none};
   if (wish.pmi == Pmi::pmix) return {Service::Pmi::none, Pmix::needed};
-  if (wish.pmi == Pmi::none || wish.singletons || traits.netstart || traits.charm4py)
+  if (wish.pmi == Pmi::none || wish.singletons || traits.netstart || traits.charm4py ||
+      is_launcher(options.program))
     return {Service::Pmi::none, Pmix::none};
   switch (traits.by_mpi()) {
     case wire::Mpi::open_mpi:
       return {Service::Pmi::none, Pmix::needed};
-    case wire::Mpi::unknown:
-      return {Service::Pmi::one, Pmix::wanted};
-    default:
+    case wire::Mpi::mpich:
       return {Service::Pmi::one, Pmix::none};
+    default:
+      return {Service::Pmi::one, Pmix::offered};
   }
 }
 

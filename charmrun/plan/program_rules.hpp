@@ -22,6 +22,10 @@ namespace charmtree {
 /// True for `python`, `python3.11`, `/usr/bin/python3`, ...
 bool is_python(std::string_view program);
 
+/// Returns true for a launcher of parallel programs, by its name: it gets no service of ours, as it would
+/// take itself for a process of the job.
+bool is_launcher(std::string_view program);
+
 /// As far as it shows; what it is after all it shows when it speaks.
 proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& traits);
 /// What is done about lost processes of such a program; none if that is refused (ProgramRules::check).

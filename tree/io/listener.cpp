@@ -37,7 +37,7 @@ Listener::Peer peer_of(const sockaddr_storage& from) {
 
 }  // namespace
 
-Result<std::uint16_t> Listener::open_tcp(std::uint32_t ipv4, std::uint16_t port) {
+Result<ListeningSocket> listen_tcp(std::uint32_t ipv4, std::uint16_t port) {
   UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   const int on = 1;
   if (port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -48,14 +48,20 @@ Result<std::uint16_t> Listener::open_tcp(std::uint32_t ipv4, std::uint16_t port)
   address.sin_port = htons(port);
   socklen_t size = sizeof address;
   if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(fd.get(), kBacklog) != 0 ||
+      ::listen(fd.get(), Listener::kBacklog) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     const int error = errno;
     const std::string at = port == 0 ? "" : fmt::format(" port {}", port);
     return failed(fmt::format("cannot listen on {}{}", wire::dotted(ipv4), at), error);
   }
-  socket_.assign(fd.release());
-  return ntohs(address.sin_port);
+  return ListeningSocket{std::move(fd), ntohs(address.sin_port)};
+}
+
+Result<std::uint16_t> Listener::open_tcp(std::uint32_t address, std::uint16_t port) {
+  auto socket = listen_tcp(address, port);
+  if (!socket) return socket.error();
+  socket_.assign(socket->fd.release());
+  return socket->port;
 }
 
 std::optional<LocalAddress> local_address(const std::string& path) {

@@ -40,6 +40,14 @@ UniqueFd find_own(const std::string& name);
 /// Removes the file of a unix-domain socket on which nobody listens: another launcher may have replaced it.
 void remove_stale_socket(const std::string& path);
 
+struct ListeningSocket {
+  UniqueFd fd;
+  std::uint16_t port = 0;
+};
+/// Returns a TCP socket that listens at `address` (IPv4, host byte order) and does not block; port 0: a free
+/// one. Error spawn_failed.
+Result<ListeningSocket> listen_tcp(std::uint32_t address, std::uint16_t port);
+
 class Listener {
 public:
   /// Connections that the kernel keeps until they are taken.

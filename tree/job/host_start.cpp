@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tree/clients/pmi/pmi_variables.hpp"
+#include "tree/clients/pmix/pmix_variables.hpp"
 #include "tree/job/process_variables.hpp"
 
 namespace charmtree::proto {
@@ -34,7 +35,7 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
   ready_ = true;
   turn.own.phase().forking = forks(turn);
   const std::uint32_t count = turn.own.local().count;
-  if (turn.job.spawn.mpi.pmix != wire::MpiService::Pmix::none) helper_ = Helper::wanted;
+  if (turn.job.spawn.mpi.pmix == wire::MpiService::Pmix::needed) helper_ = Helper::wanted;
   if (count > 0) start_helper(turn);
   if (!host_.cpus || count == 0) return;
   for (std::uint32_t rank = 0; rank < count; ++rank)
@@ -63,7 +64,7 @@ void HostStart::start_helper(HostTurn& turn) {
 }
 
 void HostStart::serves(ServerReady& output, HostTurn& turn) {
-  if (output.variables.empty()) helper_ = Helper::none;
+  helper_ = output.variables.empty() ? Helper::none : Helper::started;
   variables_.merge(std::move(output.variables));
   if (turn.own.phase().ending) return;
   if (output.failure) return fail(*output.failure, turn);
@@ -124,6 +125,8 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   spawn.environment = place_variables(turn.job.spawn.env_like, place, turn.host);
   if (const auto pmi = turn.job.spawn.mpi.pmi; pmi != wire::MpiService::Pmi::none)
     overlay(spawn.environment, pmi_variables(pmi, place));
+  if (turn.job.spawn.mpi.pmix == wire::MpiService::Pmix::offered)
+    overlay(spawn.environment, offered_pmix_variables(turn.job, place.world, number, turn.host));
   if (const auto its = variables_.find(number); its != variables_.end())
     overlay(spawn.environment, its->second);
   turn.out.push_back(std::move(spawn));

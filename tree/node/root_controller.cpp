@@ -31,7 +31,7 @@ std::shared_ptr<wire::JobSpec> with_layout(std::shared_ptr<wire::JobSpec> job,
   mpi.names.clear();
   for (const Host& host : hosts) {
     if (!job->is_numbered_late()) wire::append(mpi.layout, host.index, host.processes);
-    if (mpi.pmix != wire::MpiService::Pmix::none) mpi.names.push_back(host.name);
+    if (mpi.pmix == wire::MpiService::Pmix::needed) mpi.names.push_back(host.name);
   }
   return job;
 }

@@ -32,13 +32,13 @@ struct MpiService {
   };
   enum class Pmix : std::uint8_t {
     none,
-    wanted,  // where a library for it is found
-    needed,  // without it a host cannot be in the job
+    offered,  // the helper of a host starts when the first process connects
+    needed,   // without a helper a host cannot be in the job
   };
   Pmi pmi = Pmi::one;  // over its connection each process may speak this version
   Pmix pmix = Pmix::none;
   std::vector<HostRun> layout = {};       // of the processes, in their order; empty: not known yet
-  std::vector<std::string> names = {};    // of all hosts, by index, if there is PMIx
+  std::vector<std::string> names = {};    // of all hosts, by index, if PMIx is needed
   std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
   std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
   Mpi library = Mpi::none;                // which the program needs, as far as it shows

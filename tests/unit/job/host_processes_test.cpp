@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tests/unit/charm_capture.hpp"
+#include "tests/unit/what_happened.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -101,6 +102,29 @@ TEST_CASE("a host is up when all of its processes are started", "[host_processes
   CHECK(fixture.up.facts.hosts_up.empty());
   fixture.on(Spawned{1});
   CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("processes to which PMIx is on offer are started without its helper, later ones wait for it",
+          "[host_processes]") {
+  Fixture fixture;
+  fixture.job->spawn.mpi = {wire::MpiService::Pmi::one, wire::MpiService::Pmix::offered, {{4, 1, 2}}};
+  fixture.job->spawn.mpi.name_space = "unguessed";
+  Host host;
+  host.index = 4;
+  host.processes = 2;
+  fixture.processes.emplace(fixture.job, host);
+  fixture.processes->prepare(false, fixture.out);
+  fixture.on(Prepared{1});
+  CHECK(fixture.count<StartPmix>() == 0);
+  REQUIRE(fixture.count<Spawn>() == 2);
+  for (const Spawn& spawn : test::only<Spawn>(fixture.out)) {
+    const auto finds = [&](const std::string& variable) {
+      return std::count(spawn.environment.begin(), spawn.environment.end(), variable) == 1;
+    };
+    CHECK(finds("PMIX_NAMESPACE=charmtree-unguessed-0"));
+    CHECK(finds("PMIX_RANK=" + std::to_string(spawn.process)));
+    CHECK(finds("PMIX_HOSTNAME=host4"));
+  }
 }
 
 TEST_CASE("a host that waits for the others answers when the helper of its processes does",

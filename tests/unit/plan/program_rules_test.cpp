@@ -130,13 +130,12 @@ TEST_CASE("an MPI program is refused where it would be several jobs of size 1, u
   CHECK_FALSE(by_cores.rules.check(counted).ok());
 }
 
-TEST_CASE(
-    "PMI is offered to all but Charm++ programs, PMIx to those that need it, unless the user says more") {
+TEST_CASE("PMI and PMIx are on offer to a program whose library does not show, else the one that it speaks") {
   using Pmix = wire::MpiService::Pmix;
   Options options;
   using Service = wire::MpiService;
   const Service pmi{Service::Pmi::one, Pmix::none}, pmix{Service::Pmi::none, Pmix::needed},
-      both{Service::Pmi::one, Pmix::wanted}, none{Service::Pmi::none, Pmix::none},
+      both{Service::Pmi::one, Pmix::offered}, none{Service::Pmi::none, Pmix::none},
       second{Service::Pmi::two, Pmix::none}, port{Service::Pmi::port, Pmix::none};
   const auto offer = [&](Kind kind) {
     Service service = mpi_service(options, traits_of(kind));
@@ -145,10 +144,16 @@ TEST_CASE(
     service.may_spawn = false;
     return service;
   };
-  for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);
+  CHECK(offer(Kind::mpich) == pmi);
   for (const Kind kind : {Kind::netlrts, Kind::charm4py_script}) CHECK(offer(kind) == none);
   CHECK(offer(Kind::mpi) == pmix);
-  CHECK(offer(Kind::mpi4py) == both);
+  for (const Kind kind : {Kind::plain, Kind::script, Kind::mpi4py}) CHECK(offer(kind) == both);
+  for (const char* launcher : {"mpirun", "/usr/bin/mpiexec.hydra", "prterun", "./charmrun"}) {
+    options.program = launcher;
+    CHECK(offer(Kind::plain) == none);
+  }
+  options.program = "./mpirun_wrapper.sh";
+  CHECK(offer(Kind::script) == both);
   options.process.pmi = Pmi::pmi1;
   for (const Kind kind : {Kind::netlrts, Kind::mpi}) CHECK(offer(kind) == pmi);
   options.process.pmi = Pmi::pmi2;

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "tree/clients/pmix/pmix_variables.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree::proto {
@@ -72,7 +73,7 @@ PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint
   if (job.spawn.mpi.pmix == wire::MpiService::Pmix::none) return;
   nodes_ = nodes_of(job);
   pmix::Describe world = describe(shares_of(job.spawn.mpi.layout));
-  world.name_space = fmt::format("charmtree-{}-{}", job.spawn.mpi.name_space, job.loss.restarts);
+  world.name_space = pmix_namespace(job, 0);
   world.programs = wire::first_processes(job.spawn.further);
   world.shares_machine = job.private_network && job.hosts > 1;
   world.universe = job.spawn.mpi.universe;
@@ -81,7 +82,7 @@ PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint
 
 pmix::Describe PmixServer::describe(const std::vector<wire::Share>& shares) const {
   const auto name_of = [&](std::uint32_t host) {
-    return host < nodes_.size() ? nodes_[host] : fmt::format("host{}", host);
+    return host < nodes_.size() ? nodes_[host] : pmix_node_name(host);
   };
   pmix::Describe world;
   world.host = own_;

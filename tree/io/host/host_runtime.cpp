@@ -12,6 +12,7 @@
 #include <iterator>
 #include <set>
 
+#include "tree/clients/pmix/pmix_variables.hpp"
 #include "tree/io/host/cpu_quota.hpp"
 #include "tree/io/host/cpus.hpp"
 #include "tree/io/host/own_addresses.hpp"
@@ -233,6 +234,11 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
     const auto port = listener_.pmi_port();
     if (!port) return sink_(proto::SpawnFailed{process, port.error()});
     proto::overlay(request.environment, {fmt::format("PMI_PORT=127.0.0.1:{}", *port)});
+  }
+  if (job_->spawn.mpi.pmix == wire::MpiService::Pmix::offered) {
+    const auto port = pmix_.offer([this] { execute(proto::StartPmix{}); });
+    if (!port) return sink_(proto::SpawnFailed{process, port.error()});
+    proto::overlay(request.environment, proto::pmix_server_address(*job_, *port));
   }
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});

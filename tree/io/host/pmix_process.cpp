@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/host/pmix_process.hpp"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -9,12 +10,24 @@
 #include <utility>
 
 #include "tree/clients/pmix/pmix_message.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/spawn.hpp"
 
 namespace charmtree::io {
 
 namespace {
 constexpr Duration kPatience = 3s;  // longer than its own
+}
+
+Result<std::uint16_t> PmixProcess::offer(std::function<void()> wanted) {
+  if (port_ != 0) return port_;
+  auto socket = listen_tcp(INADDR_LOOPBACK, 0);
+  if (!socket) return socket.error();
+  held_.assign(socket->fd.release());
+  held_.async_wait(asio::posix::stream_descriptor::wait_read, [wanted = std::move(wanted)](error_code ec) {
+    if (!ec) wanted();
+  });
+  return port_ = socket->port;
 }
 
 UniqueFd PmixProcess::start(const std::string& program, const std::vector<std::string>& environment,
@@ -24,6 +37,8 @@ UniqueFd PmixProcess::start(const std::string& program, const std::vector<std::s
   std::filesystem::remove_all(folder_, ignored);
   ::mkdir(folder_.c_str(), S_IRWXU);
   auto ours = try_start(program, environment);
+  error_code closed;
+  held_.close(closed);
   if (ours) return std::move(*ours);
   auto pair = socket_pair();
   if (!pair) return {};
@@ -41,6 +56,10 @@ Result<UniqueFd> PmixProcess::try_start(const std::string& program,
   SpawnRequest request;
   request.program = "/proc/self/exe";
   request.arguments = {"charmrun", std::string{kPmixHelperWord}, program, folder_};
+  if (held_.is_open()) {
+    request.inherited = held_.native_handle();
+    request.arguments.push_back(std::to_string(request.inherited));
+  }
   request.environment = environment;
   request.input = pair->theirs.get();
   request.dies_with_parent = false;  // its connection ends, and it cleans up
@@ -60,6 +79,9 @@ void PmixProcess::ended() {
 }
 
 void PmixProcess::await_end(std::function<void()> done) {
+  error_code ignored;
+  held_.close(ignored);
+  port_ = 0;
   if (pid_ == 0) return done();
   done_ = std::move(done);
   timer_.expires_after(kPatience);

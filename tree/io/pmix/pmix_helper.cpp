@@ -20,7 +20,9 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
+#include "tree/clients/pmix/pmix_variables.hpp"
 #include "tree/io/host/pmix_process.hpp"
+#include "tree/io/pmix/pmix_gate.hpp"
 #include "tree/io/pmix/pmix_library.hpp"
 #include "tree/io/pmix/pmix_world.hpp"
 #include "tree/wire/job_spec.hpp"
@@ -36,7 +38,8 @@ constexpr unsigned kPatience = 2;  // seconds, with a library that does not come
 
 class PmixHelper {
 public:
-  PmixHelper(PmixLibrary library, std::string folder) : library_(library), folder_(std::move(folder)) {}
+  PmixHelper(PmixLibrary library, std::string folder, std::unique_ptr<PmixGate> gate)
+      : library_(library), folder_(std::move(folder)), gate_(std::move(gate)) {}
 
   /// Until the launcher goes.
   void run();
@@ -98,6 +101,7 @@ private:
   std::uint64_t last_call_ = 0;
   std::mutex writing_;
   bool serves_ = false;
+  std::unique_ptr<PmixGate> gate_;  // null: processes connect to the library itself
 };
 
 PmixHelper* the_helper = nullptr;  // the library's calls carry no pointer of ours
@@ -403,7 +407,9 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
   if (std::string why = register_world(library_, job, folder_, parent); !why.empty()) return why;
   auto variables = register_processes(library_, job, folder_);
   if (!variables) return variables.error().what;
+  const std::uint16_t port = variables->empty() ? 0 : proto::pmix_server_port(variables->front());
   tell(pmix::Serving{job.first, std::move(*variables)});
+  if (gate_ && port != 0) gate_->open(port);
   return {};
 }
 
@@ -558,15 +564,17 @@ void PmixHelper::run() {
 }  // namespace
 
 std::optional<int> run_pmix_helper(const std::vector<std::string>& words) {
-  constexpr std::size_t kWords = 4;
-  if (words.size() != kWords || words[1] != kPmixHelperWord) return {};
+  constexpr std::size_t kWords = 4;  // and, where the helper was offered, the descriptor of its socket
+  if (words.size() < kWords || words.size() > kWords + 1 || words[1] != kPmixHelperWord) return {};
   const std::string &program = words[2], &folder = words[3];
   ::signal(SIGPIPE, SIG_IGN);
-  auto library = PmixLibrary::load(program);
+  std::unique_ptr<PmixGate> gate;
+  if (words.size() > kWords) gate = std::make_unique<PmixGate>(UniqueFd{std::atoi(words[kWords].c_str())});
+  auto library = PmixLibrary::load(program, gate ? gate->library_of_first() : std::string{});
   if (!library) {
     send_all(pmix::encode(pmix::Failed{library.error().what, library.error().fix}));
   } else {
-    PmixHelper helper{*library, folder};
+    PmixHelper helper{*library, folder, std::move(gate)};
     the_helper = &helper;
     helper.run();
   }

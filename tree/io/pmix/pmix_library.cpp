@@ -62,10 +62,12 @@ std::vector<std::string> pmix_paths(const std::string& program) {
   return paths;
 }
 
-Result<PmixLibrary> PmixLibrary::load(const std::string& program) {
+Result<PmixLibrary> PmixLibrary::load(const std::string& program, const std::string& first) {
   void* library = nullptr;
   std::string path;
-  for (const std::string& each : pmix_paths(program)) {
+  std::vector<std::string> paths = pmix_paths(program);
+  if (!first.empty()) paths.insert(paths.begin(), first);
+  for (const std::string& each : paths) {
     if (each != kName && ::access(each.c_str(), R_OK) != 0) continue;
     path = each;
     library = ::dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL);

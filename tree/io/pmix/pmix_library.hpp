@@ -32,9 +32,9 @@ struct PmixLibrary {
   decltype(&PMIx_Info_load) info_load = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
 
-  /// For this program, as it is started here: a path, or a name to be found in PATH. Error: there is none,
-  /// or none that can be used.
-  static Result<PmixLibrary> load(const std::string& program);
+  /// For this program, as it is started here: a path, or a name to be found in PATH. `first`: where to look
+  /// before all other places; empty: nowhere. Error: there is none, or none that can be used.
+  static Result<PmixLibrary> load(const std::string& program, const std::string& first = {});
 
   /// Of a call: empty, or what has gone wrong.
   std::string failure(const char* what, pmix_status_t status) const;

@@ -82,8 +82,22 @@ TEST_CASE("the helper is told what the job is, each node by a name of its own", 
   CHECK_FALSE(ready[0].failure);
 }
 
+TEST_CASE("where PMIx is on offer, nodes have names that no list of hosts is needed for", "[pmix]") {
+  wire::JobSpec job = job_with(Pmix::offered);
+  job.spawn.mpi.names.clear();
+  PmixServer server{{2, 2, 6}, job, 2};
+  ClientOutputs outputs;
+  server.opened(kHelper, Instant{1s}, outputs);
+  pmix::Decoder decoder{pmix::Decoder::From::launcher};
+  decoder.append(test::only<ToClient>(outputs).at(0).bytes);
+  const auto message = decoder.next();
+  REQUIRE((message && *message));
+  const auto& job_of_it = std::get<pmix::Describe>(**message);
+  CHECK((job_of_it.host_name == "host2" && job_of_it.nodes.at(2).name == "host3"));
+}
+
 TEST_CASE("a host without PMIx is of no use where that is needed, else it goes without", "[pmix]") {
-  for (const Pmix pmix : {Pmix::needed, Pmix::wanted}) {
+  for (const Pmix pmix : {Pmix::needed, Pmix::offered}) {
     Bench b{pmix};
     b.says(pmix::Failed{"no library", "install one"});
     const auto ready = b.said<ServerReady>();
