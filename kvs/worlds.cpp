@@ -12,7 +12,7 @@ namespace charmtree::proto {
 namespace {
 
 /// Returns the bytes that a host keeps of a world: its texts, and some more for each.
-std::size_t size_of(const wire::WorldWanted& wanted) {
+std::size_t bytes_of(const wire::WorldWanted& wanted) {
   constexpr std::size_t kEach = 32;
   std::size_t bytes = wanted.given.size();
   for (const wire::ProgramWanted& each : wanted.programs) {
@@ -36,7 +36,7 @@ std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
   if (job_->keeps_alive())
     return "a job that may get another root (++keep-alive) starts no further processes";
   if (begun_.size() >= kMost) return fmt::format("a job may start others {} times", kMost);
-  if (bytes_ + size_of(wanted) > kMostBytes)
+  if (bytes_ + bytes_of(wanted) > kMostBytes)
     return fmt::format("a job may give {} MiB to the programs that its processes start", kMostBytes >> 20);
   std::uint64_t all = job_->processes;
   for (const wire::ProgramWanted& each : wanted.programs) {
@@ -95,7 +95,7 @@ void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& 
                                       wanted.process, next - first, first));
   turn.to_all(std::move(world));
   begun_.emplace(asker, first);
-  bytes_ += size_of(wanted);
+  bytes_ += bytes_of(wanted);
   answer({}, std::to_string(first));
 }
 

@@ -10,6 +10,7 @@
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
 #include "charmrun/mpiexec/app_file.hpp"
+#include "charmrun/mpiexec/help_head.hpp"
 #include "charmrun/mpiexec/settings.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
@@ -581,18 +582,7 @@ std::string version_text() {
 }
 
 std::string help_text() {
-  std::string text = R"(charmrun under the name mpiexec or mpirun starts MPI programs of MPICH, Intel MPI
-and Open MPI, over ssh, as their own launchers do:
-
-  mpiexec -n 4 ./app                    4 processes on this machine
-  mpiexec -n 64 -f hosts ./app          64 on the hosts in the file `hosts`
-  mpiexec -hosts a,b -ppn 2 ./app       2 on each of two hosts
-  mpiexec -n 2 ./a : -n 6 ./b           2 of one program and 6 of another
-
-Options stand in front of the program, with one dash or two; all of charmrun's own
-(++verbose, ++dashboard, ...: charmrun ++help) may be given as well.
-
-)";
+  std::string text{kHelpHead};
   for (const Word& row : kWords) {
     if (row.help.empty()) continue;
     std::string names;

@@ -213,7 +213,8 @@ TEST_CASE("a Python program whose imports are missing, without running it", "[ch
 TEST_CASE("where nothing is to be copied, a missing program has another hint", "[checkup]") {
   SpawnRequest request;
   request.program = "./nosuch";
-  CHECK(file_to_execute(request).error().fix == "is its name right? ++stage-program sends a program that is here");
+  CHECK(file_to_execute(request).error().fix ==
+        "is its name right? ++stage-program sends a program that is here");
   request.at_root = true;
   CHECK(file_to_execute(request).error().fix == "is its name right?");
 }

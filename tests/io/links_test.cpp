@@ -10,6 +10,7 @@
 
 #include <array>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ namespace {
 constexpr std::size_t kAnswer = 1'000'000;
 
 /// Logs in at once: the test has the other ends.
-class PairTransport : public Transport {
+class PairTransport : public SigningTransport {
 public:
   explicit PairTransport(asio::io_context& io) : io_(io) {}
   LoginId login(const Host&, const Profile&, const std::string&, const LoginLimits&,
@@ -44,6 +45,8 @@ public:
     return 1;
   }
   void cancel(LoginId) override {}
+  void set_signer(std::function<void(LoginId, std::string)>) override {}
+  void give_signature(LoginId, std::string) override {}
 
   std::vector<UniqueFd> children;
 

@@ -33,9 +33,11 @@ void World::looks_up(std::uint32_t number, Duration now) {
   says(number, native::to_frame(native::Ask{round, asked_by(number, round), key}), now);
 }
 
-/// Perhaps once more, since its answer may be lost with a launcher.
+/// Answers, also while the process finalizes. It may be asked once more, since an answer may be lost with a
+/// launcher.
 void World::is_asked(std::uint32_t number, const native::Asked& asked, Duration now) {
-  if (processes_[number].state != Process::State::wired) return;  // it has ended meanwhile
+  const Process::State state = processes_[number].state;
+  if (state != Process::State::wired && state != Process::State::ended) return;  // it is gone meanwhile
   const Process& asker = processes_[asked.process];
   std::uint32_t round = 0;
   while (round < asker.round && asked.key != key_of(round)) ++round;

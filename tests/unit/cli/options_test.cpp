@@ -15,7 +15,6 @@
 namespace charmtree::options_test {
 
 namespace {
-
 using Words = std::vector<std::string>;
 
 Words with_name(Words words) {

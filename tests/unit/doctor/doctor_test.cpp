@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kWallAtZero = 1'700'000'000'000;  // ms
 
 const Error kRefused{Errc::refused, Phase::connect, "connection refused", "is sshd running there?"};
-const Error kDenied{Errc::not_authorised, Phase::authenticate, "no key or method was accepted", "x"};
+const Error kDenied{Errc::not_authorised, Phase::authenticate, "no key or method was accepted",
+                    "ssh-copy-id"};
 const Error kSilent{Errc::timed_out, Phase::connect, "no answer within 5 s", "x"};
 
 /// Hosts n0, n1, ...; those in `local` are this machine.

@@ -59,7 +59,8 @@ TEST_CASE("a tree and what runs over it have options of their own", "[session]")
     CHECK(has(failure({"++in", word, "./next"}), "and sessions exclude each other"));
     CHECK(has(failure({"++session", word}), "and sessions exclude each other"));
   }
-  CHECK(has(failure({"++in", "++on-failure", "restart", "./next"}), "++on-failure and sessions"));
+  CHECK(
+      has(failure({"++in", "++on-failure", "restart", "./next"}), "sessions know no ++on-failure but abort"));
 }
 
 TEST_CASE("every option belongs to a session, to its runs, to both or to neither", "[session]") {
