@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <pwd.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,6 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "charmrun/hosts/host_choice.hpp"
 #include "charmrun/hosts/machines.hpp"
@@ -215,7 +215,9 @@ Result<void> Builder::local_hosts() {
   const std::uint32_t count = std::max(1U, options_.hosts.virtual_hosts);
   auto placement = place_processes({std::vector<std::uint32_t>(count, 1)});
   if (!placement) return placement.error();
-  if (options_.hosts.virtual_hosts == 0) slots_ = std::thread::hardware_concurrency();
+  cpu_set_t own{};
+  if (options_.hosts.virtual_hosts == 0 && ::sched_getaffinity(0, sizeof own, &own) == 0)
+    slots_ = static_cast<std::uint32_t>(CPU_COUNT(&own));
   if (auto spares = add_spares(*placement, count); !spares) return spares.error();
   auto profile = base_profile({});
   if (!profile) return profile.error();

@@ -185,8 +185,10 @@ private:
     tool.second.to_confirm += static_cast<std::uint32_t>(bytes.size());
     if (dap_ && stream == Stream::out) {
       DapSession::Out out;
-      if (const auto taken = dap_->from_adapter(bytes, out); !taken)
+      if (const auto taken = dap_->from_adapter(bytes, out); !taken) {
+        output_.pass(std::move(out.to_editor));  // the messages before
         return fail(of_host(tool.second.host, taken.error()));
+      }
       if (!out.to_adapter.empty() && tool.second.unread > kMostRefusals)
         return fail(of_host(tool.second.host, {Errc::bad_peer, Phase::run,
                                                "the debug adapter sends requests and reads no answers",

@@ -75,7 +75,7 @@ def test_a_local_job_gets_the_environment_of_its_caller(cluster: Factory, charmr
         assert len(seen) == 3
         for given in seen.values():
             want = {name: value for name, value in direct.items() if name.decode() not in _STALE}
-            got = {name: value for name, value in given.items() if name not in _OURS}
+            got = {name: value for name, value in given.items() if name not in _OURS and not name.startswith((b"PMIX_", b"JSM_"))}
             for tooled in (b"CHARMTREE_PROCESS", b"_"):
                 want.pop(tooled, None), got.pop(tooled, None)
             assert got == want, options

@@ -49,7 +49,7 @@ def test_an_abort_and_further_processes(cluster: Factory, charmrun: Path) -> Non
     hosts = cluster(10)
     done = run(hosts, charmrun, *words(hosts, 2, 1), *CHECK, "abort")
     assert error_line(done, 1) == "h02: run: process 1: aborted: MPI_Abort: enough of it (status 1)"
-    done = run(hosts, charmrun, *words(hosts, 2, 1), *CHECK, "spawn")
+    done = run(hosts, charmrun, *words(hosts, 2, 1), "++allow-spawn", *CHECK, "spawn")
     assert_good(done, ["spawn 0 of 2: True [0, 0]", *(f"child {rank} of 2: True address;of parent" for rank in range(2))])
 
 

@@ -177,7 +177,8 @@ def test_who_cannot_be_reached_says_why(machine: Machine) -> None:
     connected = said(late)
     assert connected.pop(1, []) in (["connected"], []), late
     assert connected == {rank: ["connected", "transport retry counter exceeded"] for rank in (0, 2, 3)}, late
-    lost = "it has failed: a process that it needs is lost or has ended, or lost ones are started again one by one"
+    lost = "it has failed: a process that it needs is lost, has ended or does not offer it; or it is a fence or a ring, " \
+           "and with ++on-failure restart, which starts processes again one by one, there are none"
     all_say(turn, (0, 2, 3), f"the exchange of queue pairs: {lost}")
     assert ended.status == 128 + signal.SIGKILL and "process 1: killed by signal 9" in ended.output, ended
     assert is_left(after) == is_left(before)
@@ -228,7 +229,8 @@ def test_a_process_that_is_killed_harms_nobody(machine: Machine) -> None:
         job(4, _DOUBLE, "ranges", "dies=1"),
         _RESOURCES,
     )
-    lost = "it has failed: a process that it needs is lost or has ended, or lost ones are started again one by one"
+    lost = "it has failed: a process that it needs is lost, has ended or does not offer it; or it is a fence or a ring, " \
+           "and with ++on-failure restart, which starts processes again one by one, there are none"
     all_say(early, (0, 2, 3), f"the exchange of queue pairs: {lost}")
     connected = said(late)
     assert connected.pop(1, []) in (["connected"], []), late

@@ -325,22 +325,6 @@ void hoard_pieces(Launcher& me, const std::string&) {
   me.exited(me.self.processes);
 }
 
-/// Wants a program to be started on every host, as if a process of its own had asked for it, and writes down
-/// the answer.
-void start_programs(Launcher& me, const std::string& file) {
-  constexpr std::uint8_t kPmi = 2, kPmix = 3;
-  me.up();
-  for (const std::uint8_t service : {kPmi, kPmix}) {
-    wire::WorldWanted wanted{me.self.first_process, {service, 1}, {}, {}};
-    const std::vector<std::string> words{"/bin/sh", "-c", "hostname >> " + file + ".started"};
-    wanted.programs.push_back({{0, words, {}, false, {}}, me.job.processes, {}});
-    me.say(wanted);
-    const auto answer = me.await<wire::Answered>();
-    write_down(file, answer.failure.empty() ? "started" : answer.failure);
-  }
-  me.exited(me.self.processes);
-}
-
 // ---- requests whose answers it does not take, or takes slowly
 
 enum class Takes : std::uint8_t { nothing, slowly };
@@ -453,7 +437,6 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"flood-failures", flood_failures},
     {"flood-counts", flood_counts},
     {"hoard-pieces", hoard_pieces},
-    {"start-programs", start_programs},
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
   ready_ = true;
   turn.own.phase().forking = forks(turn);
   const std::uint32_t count = turn.own.local().count;
-  if (turn.job.spawn.mpi.pmix == wire::MpiService::Pmix::needed) helper_ = Helper::wanted;
+  const wire::MpiService& mpi = turn.job.spawn.mpi;
+  if (mpi.pmix != wire::MpiService::Pmix::none && !starts_on_demand(mpi)) helper_ = Helper::wanted;
   if (count > 0) start_helper(turn);
   if (!host_.cpus || count == 0) return;
   for (std::uint32_t rank = 0; rank < count; ++rank)
@@ -125,7 +126,7 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   spawn.environment = place_variables(turn.job.spawn.env_like, place, turn.host);
   if (const auto pmi = turn.job.spawn.mpi.pmi; pmi != wire::MpiService::Pmi::none)
     overlay(spawn.environment, pmi_variables(pmi, place));
-  if (turn.job.spawn.mpi.pmix == wire::MpiService::Pmix::offered)
+  if (starts_on_demand(turn.job.spawn.mpi))
     overlay(spawn.environment, offered_pmix_variables(turn.job, place.world, number, turn.host));
   if (const auto its = variables_.find(number); its != variables_.end())
     overlay(spawn.environment, its->second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the controller is told, part by part.
 #include "tree/node/root_controller.hpp"
+#include "tree/clients/pmix/pmix_variables.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ std::shared_ptr<wire::JobSpec> with_layout(std::shared_ptr<wire::JobSpec> job,
   mpi.names.clear();
   for (const Host& host : hosts) {
     if (!job->is_numbered_late()) wire::append(mpi.layout, host.index, host.processes);
-    if (mpi.pmix == wire::MpiService::Pmix::needed) mpi.names.push_back(host.name);
+    if (mpi.pmix != wire::MpiService::Pmix::none && !starts_on_demand(mpi)) mpi.names.push_back(host.name);
   }
   return job;
 }

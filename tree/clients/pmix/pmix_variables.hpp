@@ -13,6 +13,13 @@
 
 namespace charmtree::proto {
 
+/// Returns true where the helper of a host starts with the first connection. Where processes may start
+/// others, it starts before them: Open MPI's processes of both worlds must know their hosts by the same
+/// names.
+inline bool starts_on_demand(const wire::MpiService& mpi) {
+  return mpi.pmix == wire::MpiService::Pmix::offered && !mpi.may_spawn;
+}
+
 /// Returns the PMIx namespace of the processes that were started together from number `first` on; 0: the
 /// job's own. Each run of a program that is restarted has another one.
 std::string pmix_namespace(const wire::JobSpec& job, std::uint32_t first);

@@ -235,7 +235,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
     if (!port) return sink_(proto::SpawnFailed{process, port.error()});
     proto::overlay(request.environment, {fmt::format("PMI_PORT=127.0.0.1:{}", *port)});
   }
-  if (job_->spawn.mpi.pmix == wire::MpiService::Pmix::offered) {
+  if (proto::starts_on_demand(job_->spawn.mpi)) {
     const auto port = pmix_.offer([this] { execute(proto::StartPmix{}); });
     if (!port) return sink_(proto::SpawnFailed{process, port.error()});
     proto::overlay(request.environment, proto::pmix_server_address(*job_, *port));
