@@ -64,6 +64,7 @@ std::string hand_on_singleton(std::span<const std::string> argv) {
     std::vector<std::string> words{argv.begin(), argv.end()};
     words.front() = next;
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& each : words) pointers.push_back(each.data());
     pointers.push_back(nullptr);
     ::execv(next.c_str(), pointers.data());

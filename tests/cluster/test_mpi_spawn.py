@@ -130,16 +130,12 @@ def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: 
             assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
 
 
-def test_a_program_without_launcher_gets_the_next_mpiexec_or_an_error(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+def test_a_program_without_launcher_gets_the_next_mpiexec(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
     """MPICH's library runs the first mpiexec in PATH, and waits for it to connect."""
     hosts = cluster(10)
     _, path = spawner("mpich5")
     tmp_path.chmod(0o755)
     (tmp_path / "mpiexec").symlink_to(charmrun)
     ours, theirs = str(tmp_path), str(packaged("mpich") / "bin")
-    (tmp_path / "only").mkdir(mode=0o755)
-    (tmp_path / "only/mpiexec").symlink_to(charmrun)
     done = hosts.run(0, [path, "1"], env={"PATH": f"{ours}:{theirs}:/usr/bin:/bin"}, timeout=PATIENCE_S)
     assert done.returncode == 0 and "parent 0: 0 of 2: good" in done.stdout, done
-    done = hosts.run(0, [path, "1"], env={"PATH": f"{tmp_path}/only"}, timeout=PATIENCE_S)
-    assert "wants to start others: charmrun does not serve that" in done.stderr, done

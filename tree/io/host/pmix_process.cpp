@@ -12,6 +12,7 @@
 #include "tree/clients/pmix/pmix_message.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/spawn.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
