@@ -160,10 +160,13 @@ def test_a_host_block_and_two_kinds_of_host_keys(fresh_cluster: Factory, charmru
     ids=lambda setting: setting.split()[0],
 )
 def test_settings_for_other_uses_of_a_host_do_not_stop_the_ssh_command(cluster: Factory, charmrun: Path, setting: str) -> None:
+    """Whether the ssh command is asked for, or used because the configuration names a host to go through."""
     hosts = cluster(3)
     hosts.ssh_config(f"Host h0?\n {setting}\n")
     done = run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist([1, 2]), "++remote-shell", "ssh", "hostname")
     assert_good(done, names(hosts, [1, 2]))
+    hosts.ssh_config(f"Host behind\n HostName h02\n ProxyJump h01\n {setting}\n")
+    assert_good(run(hosts, charmrun, "+p1", "++host", "behind", "hostname"), ["h02"], said=None)
 
 
 def test_an_open_connection_of_the_ssh_command_serves_where_no_key_is_taken(fresh_cluster: Factory, charmrun: Path) -> None:

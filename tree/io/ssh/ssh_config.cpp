@@ -236,7 +236,9 @@ std::vector<SshConfig::Group> SshConfig::group(const SshConfigGroups& files,
 }
 
 std::vector<std::string> SshConfig::command(const SshQuery& query) const {
-  std::vector<std::string> words = {options_.ssh, "-G"};
+  // With ForkAfterAuthentication the ssh command demands a command, with RemoteCommand it refuses one: -N
+  // suits both.
+  std::vector<std::string> words = {options_.ssh, "-G", "-N"};
   if (!options_.config_file.empty()) words.insert(words.end(), {"-F", options_.config_file});
   if (!query.login.empty()) words.insert(words.end(), {"-l", query.login});
   if (query.port != 0) words.insert(words.end(), {"-p", std::to_string(query.port)});
