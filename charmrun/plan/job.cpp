@@ -460,7 +460,7 @@ void Builder::describe_spawn() {
   job.spawn.make_directory = options_.process.make_directory;
   job.spawn.umask = ::umask(0);
   ::umask(static_cast<mode_t>(job.spawn.umask));
-  job.spawn.core_limit = io::spawned_core_limit();
+  job.spawn.limits = io::spawned_limits();
   if (!options_.process.run_script.empty())
     job.spawn.runscript = absolute(options_.process.run_script, directory_);
 }

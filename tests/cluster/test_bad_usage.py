@@ -133,6 +133,11 @@ _SCARCE = {
         ["++local", "+p2", "true"],
         r"Resource temporarily unavailable; see ulimit -a",
     ),
+    "a small stack": (
+        "ulimit -s 256",
+        ["++local", "+p2", "true"],
+        r"the stack may have only 256 KiB \(ulimit -Hs\), charmrun needs 512; raise the limit",
+    ),
     "stdout full": (
         "exec >/dev/full",
         ["++local", "+p2", "echo", "hi"],

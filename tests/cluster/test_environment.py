@@ -181,6 +181,15 @@ def test_the_users_libraries_stay_out_of_what_charmrun_starts_for_itself(cluster
     assert "sh" in seen and not seen & {"ssh", "bash", "env"}, seen
 
 
+def test_soft_limits_of_the_shell_go_along_as_far_as_a_host_allows(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    words = [charmrun, "+p1", "++nodelist", hosts.nodelist(["h01"]), "sh", "-c", "ulimit -Ss"]
+    there = int(run(hosts, charmrun, *words[1:]).stdout)
+    for limit in (there - 1000, there + 1000):
+        done = hosts.run(0, ["sh", "-c", f'ulimit -Ss {limit}; exec "$@"', "sh", *words], timeout=60)
+        assert (done.returncode, int(done.stdout)) == (0, max(there, limit)), done
+
+
 _LIKE = {  # rank, size, rank on the host, and those there or the host's number
     "none": [],
     "openmpi": ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],

@@ -64,19 +64,37 @@ const rlimit& inherited_stack_limit() {
   return limit;
 }
 
-/// Of core files, for a process that may write so much if nothing forbids it.
-rlimit core_limit_for(std::uint64_t asked) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_CORE, &limit);
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min<rlim_t>(asked, limit.rlim_max));
-  return limit;
+/// A limit that goes along to other hosts, and its member of wire::SoftLimits.
+struct SoftLimit {
+  decltype(RLIMIT_CORE) resource;
+  std::uint64_t wire::SoftLimits::*bytes_or_count;
+};
+constexpr std::array kSoftLimits{SoftLimit{RLIMIT_CORE, &wire::SoftLimits::core},
+                                 SoftLimit{RLIMIT_STACK, &wire::SoftLimits::stack},
+                                 SoftLimit{RLIMIT_MEMLOCK, &wire::SoftLimits::locked},
+                                 SoftLimit{RLIMIT_NPROC, &wire::SoftLimits::processes}};
+
+/// Returns the limits of kSoftLimits: what we were started with, raised to what is asked for as far as the
+/// hard limits allow.
+std::array<rlimit, kSoftLimits.size()> limits_for(const wire::SoftLimits& asked) {
+  std::array<rlimit, kSoftLimits.size()> limits{};
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const auto& [resource, member] = kSoftLimits[i];
+    if (resource == RLIMIT_STACK)
+      limits[i] = inherited_stack_limit();
+    else
+      ::getrlimit(resource, &limits[i]);
+    limits[i].rlim_cur = std::max(limits[i].rlim_cur, std::min<rlim_t>(asked.*member, limits[i].rlim_max));
+  }
+  return limits;
 }
 
 struct Plan {
   std::vector<char*> paths, arguments, environment, shell;
   std::array<int, 3> fds{};
   const char* directory;
-  const rlimit *descriptor_limit, *core_limit, *stack_limit;
+  const rlimit* descriptor_limit;
+  std::array<rlimit, kSoftLimits.size()> soft_limits;
   std::vector<unsigned long> cpus;  // a mask as the kernel takes it
   int inherited, cgroup;
   pid_t parent;
@@ -140,8 +158,8 @@ void enter(int cgroup) {
   if (cgroup_to_enter >= 0) enter(cgroup_to_enter);
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
-  ::setrlimit(RLIMIT_CORE, plan.core_limit);
-  ::setrlimit(RLIMIT_STACK, plan.stack_limit);
+  for (std::size_t i = 0; i < kSoftLimits.size(); ++i)
+    ::setrlimit(kSoftLimits[i].resource, &plan.soft_limits[i]);
   if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | own_personality());
   if (!plan.cpus.empty() && ::sched_setaffinity(0, plan.cpus.size() * sizeof(unsigned long),
                                                 reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
@@ -324,10 +342,8 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.parent = ::getpid();
   plan.inherited = request.inherited;
   plan.cgroup = request.cgroup;
-  const rlimit core_limit = core_limit_for(request.core_limit);
   plan.descriptor_limit = &inherited_descriptor_limit();
-  plan.core_limit = &core_limit;
-  plan.stack_limit = &inherited_stack_limit();
+  plan.soft_limits = limits_for(request.limits);
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
   plan.on_terminal = request.on_terminal;
@@ -388,8 +404,12 @@ DescriptorLimit spawned_descriptor_limit() {
   return {limit.rlim_cur, limit.rlim_max};
 }
 
-std::uint64_t spawned_core_limit(std::uint64_t asked) {
-  return core_limit_for(asked).rlim_cur;
+wire::SoftLimits spawned_limits(const wire::SoftLimits& asked) {
+  const auto limits = limits_for(asked);
+  wire::SoftLimits spawned;
+  for (std::size_t i = 0; i < kSoftLimits.size(); ++i)
+    spawned.*kSoftLimits[i].bytes_or_count = limits[i].rlim_cur;
+  return spawned;
 }
 
 void take_all_signals() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/base/result.hpp"
+#include "tree/wire/soft_limits.hpp"
 
 namespace charmtree::io {
 
@@ -29,7 +30,7 @@ struct SpawnRequest {
   bool on_terminal = false;                 // `input` is a terminal: that of its session
   bool held = false;                        // it stops (SIGSTOP) before the first instruction of the program
   bool at_root = false;                     // the root's machine is the only one: nothing is to be copied
-  std::uint64_t core_limit = 0;             // bytes of a core file; counts if ours is less
+  wire::SoftLimits limits;                  // each counts where ours is less
   std::vector<std::uint32_t> cpus;          // PUs to be bound to; empty: those that we may use
 };
 
@@ -52,8 +53,8 @@ struct DescriptorLimit {
 };
 DescriptorLimit spawned_descriptor_limit();
 
-/// The limit of a core file, in bytes, of what spawn() starts if so much is asked for; UINT64_MAX: none.
-std::uint64_t spawned_core_limit(std::uint64_t asked = 0);
+/// Returns the soft limits that what spawn() starts gets where so much is asked for.
+wire::SoftLimits spawned_limits(const wire::SoftLimits& asked = {});
 
 /// Raises this process's soft limit of open files to the hard one: every process and host costs descriptors.
 /// What spawn() starts gets back the limit that we were started with. Call it first thing in main.

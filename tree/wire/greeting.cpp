@@ -15,7 +15,7 @@ constexpr std::size_t kMaxGreeting = 100;  // and of another line of ours, what 
 constexpr std::string_view kStageMagic = "@charmtree-stage ";
 constexpr std::array<std::string_view, 2> kStageLines = {"@charmtree-stage ask", "@charmtree-stage send"};
 /// Raised whenever a message changes. The version beside it is for people.
-constexpr std::string_view kProtocol = "33";
+constexpr std::string_view kProtocol = "34";
 constexpr std::string_view kVersion = CHARMTREE_VERSION;
 
 std::string own_version() {

@@ -19,6 +19,7 @@
 #include "tree/wire/programs.hpp"
 #include "tree/wire/recovery.hpp"
 #include "tree/wire/silence.hpp"
+#include "tree/wire/soft_limits.hpp"
 #include "tree/wire/staging.hpp"
 
 namespace charmtree::wire {
@@ -112,7 +113,7 @@ struct ReportRules {
 struct SpawnRules {
   std::vector<std::string> environment;  // the root's, "NAME=value"
   std::uint32_t umask = 022;
-  std::uint64_t core_limit = 0;  // bytes of a core file that a process may write, if it may more than there
+  SoftLimits limits;
   std::vector<FurtherProgram> further;  // behind the job's first, if it runs several
   std::string runscript;
   EnvLike env_like = EnvLike::none;

@@ -120,7 +120,8 @@ CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, 
 CT_MEMBERS(StagedFile, s.name, s.source, s.size, s.digest, s.executable)
 CT_MEMBERS(StagedProgram, s.name, s.word)
 CT_MEMBERS(StagedFiles, s.files, s.programs)
-CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
+CT_MEMBERS(SoftLimits, s.core, s.stack, s.locked, s.processes)
+CT_MEMBERS(SpawnRules, s.environment, s.umask, s.limits, s.further, s.runscript, s.env_like, s.expands,
            s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held, s.make_directory, s.staged,
            s.network)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,

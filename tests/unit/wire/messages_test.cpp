@@ -66,7 +66,7 @@ JobSpec full_job() {
   job.output.partial_line = {100ms, 5s};
   job.output.raw = job.output.labelled = true;
   job.spawn.umask = 077;
-  job.spawn.core_limit = UINT64_MAX;
+  job.spawn.limits = {UINT64_MAX, 8U << 20, 1U << 16, 1000};
   job.spawn.held = true;
   job.spawn.network = "10.7.0.0/16";
   job.spawn.runscript = "/run/script";

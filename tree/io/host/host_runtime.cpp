@@ -350,7 +350,7 @@ void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
     event.note =
         autopsy_
             .examine({event.process, pid, event.signal, event.core, directory_of(*job_, self_, event.process),
-                      spawned_core_limit(job_->spawn.core_limit)})
+                      spawned_limits(job_->spawn.limits).core})
             .told;
   sink_(std::move(event));
 }

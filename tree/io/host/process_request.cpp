@@ -87,7 +87,7 @@ SpawnRequest request_of(const ProcessHost& host, std::uint32_t process,
   request.environment = environment_of(host, process);
   request.directory = directory_of(host.job, host.self, process);
   request.fixed_addresses = !host.job.spawn.keep_address_randomisation;
-  request.core_limit = host.job.spawn.core_limit;
+  request.limits = host.job.spawn.limits;
   request.at_root = host.job.private_network;
   return request;
 }
