@@ -48,12 +48,16 @@ Result<void> Builder::add(std::string name, const std::string& source, std::stri
   if (staged_.files.size() == kMostFiles)
     return bad_input(fmt::format("++{}: more than {} files", option, kMostFiles), "pack them into one");
   const std::string path = fs::absolute(source).string();  // whoever reads it may be elsewhere
-  wire::StagedFile file{std::move(name), path, 0, {}, ::access(path.c_str(), X_OK) == 0};
+  wire::StagedFile file{std::move(name), path};
   const io::UniqueFd fd{::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat about {};
   if (!fd || ::fstat(fd.get(), &about) != 0) return unreadable(source, option);
   if (!S_ISREG(about.st_mode))
     return bad_input(fmt::format("++{}: {} is no file", option, source), "pipes and devices cannot be sent");
+  constexpr mode_t kReadable = 0444, kOwner = 0400, kExecutable = 0111, kOwnExecutable = 0100;
+  file.mode = (about.st_mode & kReadable) | kOwner;
+  if (::access(path.c_str(), X_OK) == 0) file.mode |= (about.st_mode & kExecutable) | kOwnExecutable;
+  file.modified = about.st_mtim.tv_sec;
   io::Digest digest;
   std::string bytes(kRead, '\0');
   ssize_t got = 0;
@@ -92,7 +96,7 @@ Result<void> Builder::add_program(std::string_view program, const Command& argum
   const std::string folder = fmt::format("bin/{}", staged_.programs.size());
   const std::string name = fmt::format("{}/{}", folder, fs::path{source}.filename().string());
   if (auto added = add(name, source, kOption); !added) return added;
-  if (word == 0 && !staged_.files.back().executable)
+  if (word == 0 && !staged_.files.back().is_executable())
     return bad_input(fmt::format("++stage-program: {} cannot be executed", source), "chmod +x makes it so");
   staged_.programs.push_back({name, word});
   for (const std::string& library : io::own_libraries(source)) {

@@ -116,6 +116,7 @@ def test_what_was_begun_goes_on(apart: Cluster, charmrun: Path) -> None:
     text = "".join(f"line {number}\n" for number in range(100_000))
     apart.put(0, f"{_APP}/data", text)
     name = hashlib.sha256(text.encode()).hexdigest()
+    dated = int(apart.path(0, f"{_APP}/data").stat().st_mtime)
     begun = {1: text[:500_000], 2: "z" + text[1:500_000], 3: text + "more"}
     for index, left in begun.items():
         apart.run(index, ["mkdir", "-p", "-m", "700", _CACHE, f"{_CACHE}/contents"], check=True)
@@ -125,7 +126,7 @@ def test_what_was_begun_goes_on(apart: Cluster, charmrun: Path) -> None:
     done = launch(apart, charmrun, "++branching", 1, "++stage", f"{_APP}/data", "++wdir", "/", *tell)
     assert_good(done, 5 * [name])
     for index, part in parts.items():
-        assert contents(apart, index) == {name: part}
+        assert contents(apart, index) == {f"{name}-444-{dated}": part}
 
 
 def test_a_killed_job_leaves_what_had_come(apart: Cluster, charmrun: Path) -> None:

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -34,7 +36,7 @@ std::string digest_of(const std::string& text) {
 }
 
 wire::StagedFile file(std::string name, const std::string& text, bool executable = false) {
-  return {std::move(name), "/from/here", text.size(), digest_of(text), executable};
+  return {std::move(name), "/from/here", text.size(), digest_of(text), executable ? 0500U : 0400U};
 }
 
 std::string text_of(const std::string& path) {
@@ -49,7 +51,10 @@ struct User : TempDir {
   std::string home() const { return path("").substr(0, path("").size() - 1); }
   std::string cache() const { return home() + "/.cache/charmtree-files"; }
   std::string content(const wire::StagedFile& of) const {
-    return cache() + "/contents/" + hexadecimal(of.digest) + (of.executable ? "x" : "");
+    return fmt::format("{}/contents/{}-{:o}-{}", cache(), hexadecimal(of.digest), of.mode, of.modified);
+  }
+  std::string part(const wire::StagedFile& of) const {
+    return fmt::format("{}/contents/{}.part", cache(), hexadecimal(of.digest));
   }
   std::string before = ::getenv("HOME") == nullptr ? "" : ::getenv("HOME");
 };
@@ -107,6 +112,23 @@ TEST_CASE("a file comes, is read while it comes, and is there for the next job",
   CHECK(Host{}.find({file("files/b", "#!/bin/sh\n", false)}).held == Held{0});  // no program
 }
 
+TEST_CASE("a file keeps its date and who may read it, and nobody may write to it", "[staged_cache]") {
+  const User user;
+  Host host;
+  auto wanted = file("files/a", "abc");
+  wanted.mode = 0646;
+  wanted.modified = 1'700'000'000;
+  host.find({wanted});
+  CHECK(host.write(0, 0, "abc").held == 3);
+  struct stat about {};
+  REQUIRE(::stat((host.cache.folder() + "/files/a").c_str(), &about) == 0);
+  CHECK(((about.st_mode & 07777) == 0444 && about.st_mtim.tv_sec == 1'700'000'000));
+  auto later = wanted;
+  later.modified += 1;
+  CHECK(Host{}.find({later}).held == Held{0});
+  CHECK(Host{}.find({wanted}).held == Held{3});
+}
+
 TEST_CASE("an empty file is there at once", "[staged_cache]") {
   const User user;
   Host host;
@@ -118,7 +140,7 @@ TEST_CASE("what was begun goes on; what is wrong or too long begins anew", "[sta
   const User user;
   const auto wanted = file("files/a", "0123456789");
   Host{}.find({wanted});
-  const auto leave = [&](const std::string& text) { std::ofstream{user.content(wanted) + ".part"} << text; };
+  const auto leave = [&](const std::string& text) { std::ofstream{user.part(wanted)} << text; };
   SECTION("right") {
     leave("01234");
     Host host;
@@ -182,7 +204,7 @@ TEST_CASE("a link in the place of a file or a folder is not followed", "[staged_
   ::symlink(user.path("theirs").c_str(), user.content(wanted).c_str());
   Host host;
   CHECK(host.find({wanted}).held == Held{0});
-  ::symlink(user.path("theirs").c_str(), (user.content(wanted) + ".part").c_str());
+  ::symlink(user.path("theirs").c_str(), (user.part(wanted)).c_str());
   const auto written = host.write(0, 0, {});
   REQUIRE(written.error);
   CHECK(written.error->what.find(".part") != std::string::npos);

@@ -14,11 +14,13 @@
 namespace charmtree::wire {
 
 struct StagedFile {
-  std::string name;         // its path below the folder of the job's files, the same on every host
-  std::string source;       // its path on the root's host
-  std::uint64_t size = 0;   // bytes
-  std::string digest;       // SHA-256, 32 bytes
-  bool executable = false;  // by its owner
+  std::string name;           // its path below the folder of the job's files, the same on every host
+  std::string source;         // its path on the root's host
+  std::uint64_t size = 0;     // bytes
+  std::string digest;         // SHA-256, 32 bytes
+  std::uint32_t mode = 0400;  // permissions; nobody may write to it, since jobs may share it
+  std::int64_t modified = 0;  // its date, in seconds since 1970
+  bool is_executable() const { return (mode & 0100U) != 0; }
   friend bool operator==(const StagedFile&, const StagedFile&) = default;
 };
 

@@ -33,7 +33,7 @@ constexpr std::size_t kRead = 1U << 20;  // at a time
 constexpr std::time_t kDay = 24 * 60 * 60;
 constexpr std::time_t kUnused = 30 * kDay, kUnfinished = 7 * kDay, kUnreferred = kDay;
 constexpr int kTries = 3;
-constexpr mode_t kReadOnly = 0400, kExecutable = 0500, kPrivate = 0600;
+constexpr mode_t kPrivate = 0600;
 
 Error disk_error(std::string what, std::string fix = "is there room, and may you write there?") {
   return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, write_error(errno)), std::move(fix)};
@@ -63,19 +63,24 @@ bool is_sound(const std::string& name) {
          *path.begin() != ".." && path.has_filename() && name != ".";
 }
 
-/// A file of ours that is whole has this time of modification: who changes it later changes that, too.
-constexpr timespec kWhole{1'000'000'000, 0};
-
-bool mark_whole(const UniqueFd& fd) {
-  const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, kWhole};
-  return ::futimens(fd.get(), times.data()) == 0;
+/// Its owner can read it; nobody can write to it, since it may be a file of several jobs.
+mode_t mode_of(const wire::StagedFile& file) {
+  constexpr mode_t kKept = 0555, kOwner = 0400;
+  return (file.mode & kKept) | kOwner;
 }
 
-bool is_whole(const std::string& path, std::uint64_t size) {
+/// A file of ours that is whole has the date of the one at the root, to the second: a later change changes
+/// it.
+bool mark_whole(const UniqueFd& fd, const wire::StagedFile& file) {
+  const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, timespec{file.modified, 0}};
+  return ::fchmod(fd.get(), mode_of(file)) == 0 && ::futimens(fd.get(), times.data()) == 0;
+}
+
+bool is_whole(const std::string& path, const wire::StagedFile& file) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
-         static_cast<std::uint64_t>(about.st_size) == size && about.st_mtim.tv_sec == kWhole.tv_sec &&
-         about.st_mtim.tv_nsec == kWhole.tv_nsec;
+         static_cast<std::uint64_t>(about.st_size) == file.size && about.st_mtim.tv_sec == file.modified &&
+         about.st_mtim.tv_nsec == 0;
 }
 
 bool is_same_file(const struct stat& one, const struct stat& other) {
@@ -98,15 +103,16 @@ bool lock_named(const UniqueFd& fd, const std::string& path) {
          ::lstat(path.c_str(), &named) == 0 && is_same_file(ours, named);
 }
 
-mode_t mode_of(const wire::StagedFile& file) {
-  return file.executable ? kExecutable : kReadOnly;
+/// The name of a file's content: files that differ in mode or date are several.
+std::string content_name(const wire::StagedFile& file) {
+  return fmt::format("{}-{:o}-{}", hexadecimal(file.digest), mode_of(file), file.modified);
 }
 
 /// By what it consists of.
 std::string job_folder(const wire::StagedFiles& files) {
   Digest digest;
   for (const wire::StagedFile& file : files.files)
-    digest.add(fmt::format("{}{}{}{}", file.name, '\0', file.executable ? 'x' : '-', file.digest));
+    digest.add(fmt::format("{}{}{}", file.name, '\0', content_name(file)));
   return hexadecimal(digest.end()).substr(0, 32);
 }
 
@@ -179,7 +185,7 @@ bool StagedCache::open_folder_in(const std::string& place) {
 std::optional<Error> StagedCache::open_folder() {
   const std::string home = own_variable("HOME").value_or("");
   const bool executes = std::any_of(files_->files.begin(), files_->files.end(),
-                                    [](const wire::StagedFile& file) { return file.executable; });
+                                    [](const wire::StagedFile& file) { return file.is_executable(); });
   const auto takes = [&](const std::string& place) {
     if (is_shared(place) || (executes && !can_execute_from(place))) return false;
     for (int tries = 0; tries < kTries; ++tries) {
@@ -202,7 +208,12 @@ std::optional<Error> StagedCache::open_folder() {
 }
 
 std::string StagedCache::content_of(const wire::StagedFile& file) const {
-  return fmt::format("{}/{}{}", cache_, hexadecimal(file.digest), file.executable ? "x" : "");
+  return cache_ + "/" + content_name(file);
+}
+
+/// Without its ending: files of one content need not come twice.
+std::string StagedCache::part_of(const wire::StagedFile& file) const {
+  return cache_ + "/" + hexadecimal(file.digest);
 }
 
 /// Under its name, perhaps from now on: what a program has put there instead goes.
@@ -210,9 +221,9 @@ bool StagedCache::is_here(const wire::StagedFile& file) const {
   const std::string path = folder_ + "/" + file.name, content = content_of(file);
   if (file.size == 0) {
     const UniqueFd fd{::open(content.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_of(file))};
-    if (fd) mark_whole(fd);
+    if (fd) mark_whole(fd, file);
   }
-  if (!is_whole(content, file.size)) return false;
+  if (!is_whole(content, file)) return false;
   if (are_same_file(path, content)) return true;
   std::error_code failure;
   fs::create_directories(fs::path{path}.parent_path(), failure);
@@ -247,7 +258,7 @@ std::optional<Error> StagedCache::open_part(std::uint32_t number) {
   const wire::StagedFile& file = files_->files[number];
   Arriving& part = arriving_.emplace();
   part.file = number;
-  part.path = content_of(file) + ".part";
+  part.path = part_of(file) + ".part";
   part.fd.reset(::open(part.path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kPrivate));
   struct stat about {};
   if (!part.fd || ::fstat(part.fd.get(), &about) != 0) return disk_error(part.path);
@@ -255,7 +266,7 @@ std::optional<Error> StagedCache::open_part(std::uint32_t number) {
     part.path.clear();
     part.fd.reset(::open(cache_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
     if (part.fd) return {};
-    part.path = content_of(file) + ".XXXXXX.part";
+    part.path = part_of(file) + ".XXXXXX.part";
     constexpr int kEnding = 5;  // ".part"
     part.fd.reset(::mkostemps(part.path.data(), kEnding, O_CLOEXEC));
     return part.fd ? std::nullopt : std::optional{disk_error(cache_)};
@@ -280,8 +291,8 @@ std::optional<Error> StagedCache::keep() {
     return ::ftruncate(part.fd.get(), 0) == 0 ? std::nullopt : std::optional{disk_error(cache_)};
   }
   const std::string content = content_of(file);
-  if (::fchmod(part.fd.get(), mode_of(file)) != 0 || !mark_whole(part.fd)) return disk_error(cache_);
-  if (is_whole(content, file.size)) {  // another launcher was first
+  if (!mark_whole(part.fd, file)) return disk_error(cache_);
+  if (is_whole(content, file)) {  // another launcher was first
     if (!part.path.empty()) ::unlink(part.path.c_str());
   } else if (!give_name(part.fd, part.path, content)) {
     return disk_error(content);

@@ -2,8 +2,8 @@
 // Where the files of jobs are kept on a host (wire::StagedFiles): a folder of the user's own,
 // ~/.cache/charmtree-files, or /tmp/charmtree-files-UID (SharedPlace) where that is on a file system that
 // hosts share, or on one from which nothing may be executed. In it
-//   contents/DIGEST    a file by its SHA-256 (with an `x` behind it if it is executable), read-only, whole
-//   contents/*.part    what has come of one; another job goes on from there
+//   contents/DIGEST-MODE-DATE  a file by its SHA-256, its permissions and its date, read-only, whole
+//   contents/DIGEST.part  what has come of one; another job goes on from there
 //   jobs/DIGEST/       the files of a job by their names, as hard links: what a job refers to
 // What no job has used for 30 days goes, and of jobs that are over all but those that were used last.
 // At the root, pieces are read from the user's own files instead.
@@ -53,6 +53,7 @@ private:
   std::optional<Error> open_part(std::uint32_t number);
   std::optional<Error> keep();
   std::string content_of(const wire::StagedFile& file) const;
+  std::string part_of(const wire::StagedFile& file) const;
   int to_read(std::uint32_t number);
 
   std::function<void(proto::Event)> sink_;
