@@ -314,6 +314,11 @@ constexpr std::array kTable = {
         "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
         "lines are never torn, and one that must be broken off (docs/manual/output.md) ends with \\ and goes "
         "on behind another \\"},
+    OptionRow{
+        "line-buffered", Topic::talk, at<&O::Output::line_buffered>, "", "for Open MPI's programs",
+        "give each process a terminal of its own for stdout, so that a line comes when it is printed and "
+        "is not lost when the process aborts; ++no-line-buffered: a pipe, in which the C library keeps "
+        "up to 4 KiB back"},
     OptionRow{"json", Topic::talk, at<&O::View::json>, "FILE", "",
               "write what happens to the job as JSON lines (docs/manual/events.md), or what ++doctor, "
               "++status and ++list say (docs/manual/status.md); -: to stdout, which then carries them alone, "

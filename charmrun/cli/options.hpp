@@ -320,6 +320,7 @@ struct Options {
     std::string file;          // ++output: one for each process, with %r and the like; empty: none
     std::optional<bool> fold;  // not said: on a terminal, for many processes
     Duration fold_window = 500ms;
+    std::optional<bool> line_buffered;  // not said: for Open MPI
     ByteSize spool{1U << 30};
   };
 

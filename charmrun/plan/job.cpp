@@ -425,7 +425,7 @@ void Builder::describe() {
   job.session = options_.mode == Mode::session;
   describe_spawn();
   describe_input();
-  job.output = output_rules(options_);
+  job.output = output_rules(options_, job.spawn.mpi.library);
   job.reports = report_rules(options_);
   job.profiles = profiles_;
   describe_launch();

@@ -7,8 +7,8 @@
 
 namespace charmtree {
 
-/// Looks whether stdout and stderr are terminals.
-wire::OutputRules output_rules(const Options& options);
+/// Looks whether stdout and stderr are terminals. `mpi`: what the job's program uses.
+wire::OutputRules output_rules(const Options& options, wire::Mpi mpi);
 /// What somebody wants to know of the job, beyond its output.
 wire::ReportRules report_rules(const Options& options);
 

@@ -98,6 +98,7 @@ def test_an_abort_by_any_process_gives_its_status(cluster: Factory, charmrun: Pa
     for rank in (0, 3):
         done = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "abort", rank)
         assert error_line(done, 7) == f"h0{1 + rank // 2}: run: process {rank}: aborted: MPI_Abort (status 7)"
+        assert f"{rank} gives up\n" in done.stdout, done.stdout
     none = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "abort-0", 3)
     assert error_line(none, 1) == "h02: run: process 3: aborted: MPI_Abort (code 0, status 1)"
 

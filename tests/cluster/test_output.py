@@ -67,6 +67,34 @@ def test_lines_written_in_pieces_are_not_torn(cluster: Factory, charmrun: Path) 
     assert done.returncode == 0
 
 
+LAST_WORDS = """
+import os, sys
+print("last words" if sys.stdout.isatty() else "kept back")
+sys.stdin.read()
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_process_has_printed_is_not_lost(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    job = ["+p2", "++nodelist", hosts.nodelist([1, 2]), "python3", "-c", LAST_WORDS]
+    done = run(hosts, charmrun, "++line-buffered", *job)
+    assert (done.returncode, done.stdout) == (137, "last words\n" * 2), done
+    assert run(hosts, charmrun, "++no-line-buffered", *job).stdout == ""
+
+
+def test_a_terminal_for_stdout_carries_bytes_unchanged(cluster: Factory, charmrun: Path) -> None:
+    """More than a terminal holds, with the bytes that one edits; and the input is no terminal."""
+    hosts = cluster(3)
+    text = "".join(f"{i} \t\x03\x04\x11\x13\x1a\x7f é\r\n" for i in range(20000))
+    path = hosts.put(0, "/home/shared/bytes", text)
+    script = f"cat {path}; test -t 1 && ! test -t 0 && ! test -t 2"
+    job = command(charmrun, "++line-buffered", "+p1", "++host", "h01", "sh", "-c", script)
+    done = hosts.run(0, ["sh", "-c", 'exec "$@" > /home/shared/taken', "sh", *job], timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert hosts.path(0, "/home/shared/taken").read_bytes() == text.encode()
+
+
 PRINTS = """
 from charm4py import charm, Chare, Group
 class Talker(Chare):

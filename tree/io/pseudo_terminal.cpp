@@ -9,14 +9,19 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 
 namespace charmtree::io {
 
-Result<PseudoTerminal> open_pseudo_terminal(const wire::Terminal& terminal) {
+namespace {
+
+/// `set`: changes the modes that the kernel gives a terminal.
+Result<PseudoTerminal> open_pair(const std::function<void(termios&)>& set) {
   const auto failed = [] {
     return Error{Errc::spawn_failed, Phase::spawn, fmt::format("cannot make a terminal: {}", strerror(errno)),
                  "is /dev/pts mounted there? see kernel.pty.max and ulimit -n"};
@@ -31,14 +36,26 @@ Result<PseudoTerminal> open_pseudo_terminal(const wire::Terminal& terminal) {
   made.slave.reset(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
   termios modes{};
   if (!made.slave || ::tcgetattr(made.slave.get(), &modes) != 0) return failed();
-  modes.c_iflag |= IUTF8;
-  if (!terminal.typed_into) {
+  set(modes);
+  if (::tcsetattr(made.slave.get(), TCSANOW, &modes) != 0) return failed();
+  return made;
+}
+
+}  // namespace
+
+Result<PseudoTerminal> open_pseudo_terminal(const wire::Terminal& terminal) {
+  auto made = open_pair([&](termios& modes) {
+    modes.c_iflag |= IUTF8;
+    if (terminal.typed_into) return;
     modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     modes.c_oflag &= ~static_cast<tcflag_t>(ONLCR);
-  }
-  if (::tcsetattr(made.slave.get(), TCSANOW, &modes) != 0) return failed();
-  set_window_size(made.master.get(), terminal.size);
+  });
+  if (made) set_window_size(made->master.get(), terminal.size);
   return made;
+}
+
+Result<PseudoTerminal> open_output_terminal() {
+  return open_pair([](termios& modes) { ::cfmakeraw(&modes); });
 }
 
 std::optional<wire::WindowSize> window_size(int fd) {

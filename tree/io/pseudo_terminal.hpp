@@ -24,6 +24,9 @@ struct PseudoTerminal {
 /// Error: spawn_failed.
 Result<PseudoTerminal> open_pseudo_terminal(const wire::Terminal& terminal);
 
+/// Returns one that carries bytes unchanged, for output alone. Error: spawn_failed.
+Result<PseudoTerminal> open_output_terminal();
+
 /// Of the terminal that `fd` is; nothing if it is none, or one that does not know.
 std::optional<wire::WindowSize> window_size(int fd);
 /// Has no effect on what is no terminal.

@@ -97,6 +97,7 @@ struct OutputRules {
   std::array<Duration, 2> partial_line{5s, 5s};
   bool raw = false;                // pass it on as it comes
   bool labelled = false;           // or inside events: lines are whole even if there is one process
+  bool line_buffered = false;      // stdout is a terminal of the process's own: it keeps no lines back
   std::uint64_t spool = 1U << 30;  // bytes of it that a host may keep in a file
   friend bool operator==(const OutputRules&, const OutputRules&) = default;
 };

@@ -52,6 +52,12 @@ TEST_CASE("raw bytes have no lines, so neither labels nor folds", "[options]") {
   CHECK(good({"++no-fold", "++raw"}).output.fold == false);
 }
 
+TEST_CASE("a terminal for stdout can be asked for, or refused", "[options]") {
+  CHECK_FALSE(good({}).output.line_buffered.has_value());
+  CHECK(good({"++line-buffered"}).output.line_buffered == true);
+  CHECK(good({"++no-line-buffered"}).output.line_buffered == false);
+}
+
 TEST_CASE("folded lines must say whose they are", "[options]") {
   CHECK(may_fold(good({"++fold", "++label-format", "%r "})));
   CHECK(good({"++fold-window", "0.2"}).output.fold_window == 200ms);

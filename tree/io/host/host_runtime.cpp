@@ -190,11 +190,21 @@ void HostRuntime::execute(const proto::Spawn& action) {
     proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
   const bool wants_input = job_->input.to_all || action.process == job_->input.process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
-  auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
-  if (!out || !err || (wants_input && !in)) {
+  Program::Pipes pipes;
+  auto terminal = job_->output.line_buffered ? open_output_terminal() : Result<PseudoTerminal>(Error{});
+  auto out = terminal ? std::nullopt : open_pipe(), err = open_pipe();
+  auto in = wants_input ? open_pipe() : std::nullopt;
+  if ((!terminal && !out) || !err || (wants_input && !in)) {
     return sink_(proto::SpawnFailed{action.process, no_descriptors()});
   }
-  request.output = out->write_end.get();
+  if (terminal) {
+    pipes.out = std::move(terminal->master);
+    pipes.out_slave = std::move(terminal->slave);
+    request.output = pipes.out_slave.get();
+  } else {
+    pipes.out = std::move(out->read_end);
+    request.output = out->write_end.get();
+  }
   request.error = err->write_end.get();
   Program::Pipes pipes;
   pipes.out = std::move(out->read_end);

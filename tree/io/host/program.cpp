@@ -40,6 +40,7 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
       err_{io, proto::Stream::err, std::move(pipes.err)},
       input_(io),
       terminal_(std::move(pipes.terminal)),
+      out_slave_(std::move(pipes.out_slave)),
       end_timer_(io),
       reader_timer_(io),
       input_is_copy_(pipes.input_is_copy),
@@ -118,6 +119,7 @@ void Program::ended(ChildStatus status) {
 void Program::detach() {
   sink_ = nullptr;
   error_code ignored;
+  out_slave_.reset();
   out_.fd.close(ignored);
   err_.fd.close(ignored);
   close_input();

@@ -24,8 +24,9 @@ public:
   using Sink = std::function<void(proto::Event)>;
   /// The read ends of its output pipes; `input`: the write end of its stdin, or none.
   /// With a terminal: `out` and `input` are its master, there is no `err`, and `terminal` is its slave.
+  /// `out_slave`: that of the terminal which is stdout alone, if it is one; `out` is its master.
   struct Pipes {
-    UniqueFd out, err, input, terminal;
+    UniqueFd out, err, input, terminal, out_slave;
     bool input_is_copy = false;   // others wait for it: what it closes it has taken
     bool input_is_typed = false;  // taken is what has been read
   };
@@ -84,6 +85,7 @@ private:
   Output out_, err_;
   asio::posix::stream_descriptor input_;
   UniqueFd input_back_, terminal_;  // input_back_: to take it back from, when it has ended
+  UniqueFd out_slave_;              // as long as we hold it, its master never reads as ended
   asio::steady_timer end_timer_, reader_timer_;
   std::string pending_input_;
   std::size_t untold_input_ = 0;  // in the pipe, and maybe read since
