@@ -81,3 +81,16 @@ def test_a_launcher_below_us_is_offered_nothing(cluster: Factory, charmrun: Path
     words_of_its = ["--allow-run-as-root", "--oversubscribe", "-n", "2", path]
     for command in (["mpirun.openmpi", *words_of_its], ["sh", "-c", 'mpirun.openmpi "$@"', "sh", *words_of_its]):
         assert_good(run(hosts, charmrun, *words(hosts, 1, 1), *command), ["0 of 2: good", "1 of 2: good"])
+
+
+def test_processes_that_do_not_find_each_other_are_told_of(cluster: Factory, charmrun: Path) -> None:
+    """What they were offered is taken away from them, and each of them is a job of its own."""
+    hosts = cluster(10)
+    _, path = program("openmpi4", "tests/cluster/mpi_stays.c")
+    alone = ["env", "-i", "PATH=/usr/bin:/bin", path, 3]
+    done = run(hosts, charmrun, *words(hosts, 2, 2), *alone)
+    assert done.stdout.splitlines() == ["0 of 1"] * 4
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("charmrun: h01: process 0 has loaded lib"), lines
+    assert "; ++pmi pmix ends the job where Open MPI cannot be served" in lines[0], lines
+    assert run(hosts, charmrun, *words(hosts, 2, 2), path, 3).stderr == ""

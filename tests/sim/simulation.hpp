@@ -289,6 +289,7 @@ private:
   void perform(std::uint32_t id, const proto::PauseOutput& action, Duration& now);
   void perform(std::uint32_t id, const proto::PauseClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
+  void perform(std::uint32_t id, const proto::LookForMpi& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadStacks& action, Duration& now);
   void perform(std::uint32_t id, const proto::Debug& action, Duration& now);
   void perform(std::uint32_t id, const proto::RunTool& action, Duration& now);

@@ -218,6 +218,10 @@ void Simulation::perform(std::uint32_t id, const LookAtClient& action, Duration&
       ToNode{id, ClientSeen{action.process, sight_of(action.process)}});
 }
 
+void Simulation::perform(std::uint32_t id, const LookForMpi& action, Duration& now) {
+  put(now + kReaction, ToNode{id, MpiLoaded{action.process, {}}});
+}
+
 void Simulation::perform(std::uint32_t id, const ReadStacks& action, Duration& now) {
   constexpr auto kThreeLooks = 200ms;
   StackSet all;

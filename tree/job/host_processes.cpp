@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/job/host_processes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "tree/base/signals.hpp"
@@ -49,6 +50,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
   HostTurn turn = turn_of(now, out, up);
   parts_.smp.tick(*job_, local().first, now, up.messages);
   clients_.tick(turn, parts_);
+  mpi_look_.tick(turn);
   for (const std::uint32_t process : own_.due(now)) {
     own_.at(process).output.tick(now, turn.way_of(process));
     parts_.ends.tick(process, turn);
@@ -56,7 +58,8 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
 }
 
 Instant HostProcesses::next_deadline() const {
-  return earlier(own_.next_deadline(), earlier(parts_.smp.next_deadline(), clients_.next_deadline()));
+  return std::min({own_.next_deadline(), parts_.smp.next_deadline(), clients_.next_deadline(),
+                   mpi_look_.next_deadline()});
 }
 
 void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Upward& up) {

@@ -22,6 +22,7 @@
 
 #include "tree/job/host_clients.hpp"
 #include "tree/job/host_output.hpp"
+#include "tree/job/mpi_look.hpp"
 
 namespace charmtree::proto {
 
@@ -45,7 +46,7 @@ public:
     if constexpr (requires { clients_.on(event, turn, parts_); })
       clients_.on(event, turn, parts_);
     else
-      tell(event, turn, parts_.start, parts_.ends, output_);
+      tell(event, turn, parts_.start, parts_.ends, output_, mpi_look_);
   }
   void on(const ProcessExited& event, Instant now, Actions& out, Upward& up);
   void tick(Instant now, Actions& out, Upward& up);
@@ -141,6 +142,7 @@ private:
   HostClients clients_;
   HostParts parts_;
   HostOutput output_;
+  MpiLook mpi_look_;
 };
 
 }  // namespace charmtree::proto

@@ -15,11 +15,11 @@
 #include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_server.hpp"
-#include "tree/clients/client_silence.hpp"
 #include "tree/turn/binding.hpp"
 #include "tree/turn/ending.hpp"
 #include "tree/turn/inspection.hpp"
 #include "tree/turn/job_status.hpp"
+#include "tree/turn/looks.hpp"
 #include "tree/turn/losses.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
@@ -198,11 +198,6 @@ struct SignatureMade {
 };
 /// Answer to Relay: no launcher of that job and host waits here.
 struct NobodyWaits {};
-/// Answer to LookAtClient.
-struct ClientSeen {
-  std::uint32_t process;
-  Sight sight;
-};
 /// What was found out about a link that is silent.
 struct Evidence {
   Duration heard{0};  // the last byte came so long ago
@@ -258,9 +253,9 @@ using AnyEvent =
                  ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
                  ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
                  OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
-                 SignatureMade, NobodyWaits, Probed, ClientSeen, TopologyDescribed, StacksRead, StacksAsked,
-                 DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead, NextRun,
-                 SessionEnds, Tick>;
+                 SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, StacksRead,
+                 StacksAsked, DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead,
+                 NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -409,12 +404,6 @@ struct PauseOutput {
 struct PauseClient {
   ClientId client;
   bool paused;
-};
-/// Find out what a process does that says nothing: the one that holds the client's connection. Answer
-/// ClientSeen.
-struct LookAtClient {
-  std::uint32_t process;
-  ClientId client;
 };
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
@@ -574,8 +563,8 @@ struct KeepTree {
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, RunTool, FindFiles,
-                 WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool,
+                 FindFiles, WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
                  ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
                  Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen,
                  DebugHeard, ToolHeard, RunOver, KeepTree, Finish>;

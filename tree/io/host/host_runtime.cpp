@@ -15,6 +15,7 @@
 #include "tree/clients/pmix/pmix_variables.hpp"
 #include "tree/io/host/cpu_quota.hpp"
 #include "tree/io/host/cpus.hpp"
+#include "tree/io/host/loaded_mpi.hpp"
 #include "tree/io/host/own_addresses.hpp"
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/program_reader.hpp"
@@ -206,8 +207,6 @@ void HostRuntime::execute(const proto::Spawn& action) {
     request.output = out->write_end.get();
   }
   request.error = err->write_end.get();
-  Program::Pipes pipes;
-  pipes.out = std::move(out->read_end);
   pipes.err = std::move(err->read_end);
   if (in) {
     request.input = in->read_end.get();
@@ -422,18 +421,23 @@ void HostRuntime::execute(const proto::DrainOutput& action) {
   sink_(answer);
 }
 
-void HostRuntime::execute(const proto::LookAtClient& action) {
-  sink_(proto::ClientSeen{action.process, look_at(action)});
+void HostRuntime::execute(const proto::LookForMpi& action) {
+  const auto it = programs_.find(action.process);
+  sink_(proto::MpiLoaded{action.process,
+                         it == programs_.end() ? std::string{} : loaded_mpi(it->second->pid())});
 }
 
-proto::Sight HostRuntime::look_at(const proto::LookAtClient& action) {
-  if (listener_.has_unread(action.client)) return proto::Sight::unread;
-  const auto it = programs_.find(action.process);
-  const auto inode = listener_.inode_of(action.client);
-  if (it == programs_.end() || !inode) return proto::Sight::running;
-  const auto pid = find_socket_holder(it->second->pid(), *inode, {});
-  const char state = pid ? stat_of(*pid).state : ' ';
-  return state == 'T' ? proto::Sight::stopped : state == 't' ? proto::Sight::traced : proto::Sight::running;
+void HostRuntime::execute(const proto::LookAtClient& action) {
+  const auto sight = [&] {
+    if (listener_.has_unread(action.client)) return proto::Sight::unread;
+    const auto it = programs_.find(action.process);
+    const auto inode = listener_.inode_of(action.client);
+    if (it == programs_.end() || !inode) return proto::Sight::running;
+    const auto pid = find_socket_holder(it->second->pid(), *inode, {});
+    const char state = pid ? stat_of(*pid).state : ' ';
+    return state == 'T' ? proto::Sight::stopped : state == 't' ? proto::Sight::traced : proto::Sight::running;
+  };
+  sink_(proto::ClientSeen{action.process, sight()});
 }
 
 void HostRuntime::execute(const proto::ResizeTerminal& action) {

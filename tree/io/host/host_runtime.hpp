@@ -66,6 +66,7 @@ public:
   void execute(const proto::PauseOutput& action);
   void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
   void execute(const proto::LookAtClient& action);
+  void execute(const proto::LookForMpi& action);
   void execute(const proto::FilesStaged& action);
   template <class A>
   requires requires(StagedCache& staged, const A& action) { staged.execute(action); }
@@ -94,7 +95,6 @@ private:
   bool program_can_fork() const;
   void end_helper(std::function<void()> done);
   bool find_parent() const;
-  proto::Sight look_at(const proto::LookAtClient& action);
   std::map<std::uint32_t, pid_t> present() const;
 
   asio::io_context& io_;
