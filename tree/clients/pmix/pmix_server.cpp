@@ -240,12 +240,12 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
   if (message.given.size() > here * wire::kMostGiven)
     return refuse(
         fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));
-  if (fences_.size() >= GroupFences::kMost && !fences_.contains(fence.fence))
-    return refuse("too many groups of processes");
   if (open_.size() >= wire::kMostFencesAtOnce * local_.size()) return refuse("too many fences at a time");
-  GroupFences& fences = fences_[fence.fence];
-  if (!fences.enter()) return refuse(fences.failure);
-  fence.fence.number = fences.entered;
+  GroupFences* const fences = groups_.use(fence.fence);
+  if (fences == nullptr) return refuse("too many groups of processes");
+  if (!fences->enter()) return refuse(fences->failure);
+  groups_.begun(fence.fence);
+  fence.fence.number = fences->entered;
   fence.processes = static_cast<std::uint32_t>(here);
   fence.given = std::move(message.given);
   open_.emplace(fence.fence, message.call);
@@ -259,10 +259,10 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (open != open_.end()) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
+    groups_.over(fence.fence.first());
   } else if (!fence.failure.empty() && local_.count_among(fence.fence.processes) > 0) {
-    const wire::Fence first = fence.fence.first();
-    if (fences_.size() < GroupFences::kMost || fences_.contains(first))
-      fences_[first].fail(fence.fence.number, fence.failure);
+    if (GroupFences* const fences = groups_.use(fence.fence.first()))
+      fences->fail(fence.fence.number, fence.failure);
   }
 }
 

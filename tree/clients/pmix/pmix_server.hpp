@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/clients/group_fences.hpp"
 #include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
+#include "tree/clients/pmix/counted_groups.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
 
 namespace charmtree::proto {
@@ -88,9 +88,9 @@ private:
   std::optional<ClientId> helper_;
   pmix::Decoder decoder_{pmix::Decoder::From::helper};
   bool is_ready_ = false;
-  std::set<std::uint32_t> served_;             // worlds, by their first processes
-  std::vector<Stage> stages_;                  // by rank
-  std::map<wire::Fence, GroupFences> fences_;  // by the first one of each group
+  std::set<std::uint32_t> served_;  // worlds, by their first processes
+  std::vector<Stage> stages_;       // by rank
+  CountedGroups groups_;
   std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
   OpenInquiries<Asker> inquiries_;
   std::map<std::uint64_t, wire::Inquired> wanted_;  // of others, by the call that the helper is to answer

@@ -206,7 +206,7 @@ TEST_CASE("groups of one name are fences of their own, with a number that all fi
   CHECK(*ids.begin() > std::numeric_limits<std::uint32_t>::max());
 }
 
-TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix]") {
+TEST_CASE("a group whose name is too long, or one too many at a time, fails alone", "[pmix]") {
   Bench b;
   b.begin();
   b.says(pmix::Entered{11, {{2, 3}}, "", std::string(wire::kMostFenceName + 1, 'n')});
@@ -227,10 +227,41 @@ TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix
     if (i >= at_once) enter(i);
     end(i);
   }
-  b.says(pmix::Entered{1, {{2, 3}}, "", "one more"});
-  CHECK(b.told<pmix::Over>().at(0).failure == "too many groups of processes");
   b.says(pmix::Entered{1, {{2, 3}}, "", "7"});
   CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+}
+
+TEST_CASE("a program may make up names without end; those of long ago are forgotten", "[pmix]") {
+  CountedGroups groups;
+  const auto named = [](std::size_t name) {
+    return wire::Fence{kService, {{2, 3}}, 1, fmt::format("{}", name)};
+  };
+  groups.use(named(0))->enter();
+  groups.begun(named(0));  // and stays in it
+  groups.use(named(1))->fail(1, "a process is lost");
+  for (std::size_t name = 2; name < 3 * GroupFences::kMost; ++name) {
+    REQUIRE(groups.use(named(name)) != nullptr);
+    CHECK(groups.use(named(2))->entered == (name > 2 ? 1 : 0));  // in use again and again
+    if (name == 2) groups.use(named(2))->enter();
+  }
+  CHECK(groups.size() == GroupFences::kMost);
+  CHECK(groups.use(named(0))->entered == 1);
+  CHECK(groups.use(named(1))->failed == 1);
+  CHECK(groups.use(named(3))->entered == 0);
+}
+
+TEST_CASE("where all groups that a host knows are in a fence, one more is refused", "[pmix]") {
+  CountedGroups groups;
+  const auto named = [](std::size_t name) {
+    return wire::Fence{kService, {{2, 3}}, 1, fmt::format("{}", name)};
+  };
+  for (std::size_t name = 0; name < GroupFences::kMost; ++name) {
+    groups.use(named(name))->enter();
+    groups.begun(named(name));
+  }
+  CHECK(groups.use(named(GroupFences::kMost)) == nullptr);
+  groups.over(named(5));
+  CHECK(groups.use(named(GroupFences::kMost)) != nullptr);
 }
 
 TEST_CASE("a group that lies in more ranges than a launcher may say fails alone", "[pmix]") {
