@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import program, session
-from running import PATIENCE_S, Factory, assert_good, charmrun_lines, error_line, packaged, run
+from running import PATIENCE_S, Factory, assert_good, charmrun_lines, error_line, run
 from vcluster import Cluster
 
 FAMILIES = ["mpich5", "intel", "openmpi4", "openmpi5"]
@@ -130,12 +130,14 @@ def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: 
             assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
 
 
-def test_a_program_without_launcher_gets_the_next_mpiexec(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+def test_a_program_without_launcher_gets_one_when_it_starts_others(cluster: Factory, mpiexec: Path) -> None:
     """MPICH's library runs the first mpiexec in PATH, and waits for it to connect."""
     hosts = cluster(10)
     _, path = spawner("mpich5")
-    tmp_path.chmod(0o755)
-    (tmp_path / "mpiexec").symlink_to(charmrun)
-    ours, theirs = str(tmp_path), str(packaged("mpich") / "bin")
-    done = hosts.run(0, [path, "1"], env={"PATH": f"{ours}:{theirs}:/usr/bin:/bin"}, timeout=PATIENCE_S)
-    assert done.returncode == 0 and "parent 0: 0 of 2: good" in done.stdout, done
+    alone = {"PATH": f"{mpiexec.parent}:/usr/bin:/bin"}
+    done = hosts.run(0, [path, "2"], env=alone, timeout=PATIENCE_S)
+    assert done.returncode == 0 and {"parent 0: 0 of 3: good", "child 1: 2 of 3: good"} <= set(done.stdout.splitlines()), done
+    dies = hosts.run(0, [path, "2", "deed", "abort"], env=alone, timeout=PATIENCE_S)
+    assert dies.returncode != 0 and "aborted: MPI_Abort (status 9)" in dies.stderr, dies
+    missing = hosts.run(0, [path, "1", "deed", "missing"], env=alone, timeout=PATIENCE_S)
+    assert missing.returncode != 0 and ": spawn: /nowhere/child: no such file" in missing.stderr, missing
