@@ -96,6 +96,27 @@ def test_spares_are_there_for_processes_that_are_started(cluster: Factory, charm
     assert_good(done, [*born({0: "h01", 1: "h02", 2: "h02", 3: "h03"}), *merged(1, 4)])
 
 
+@pytest.mark.parametrize("family", ["mpich5", "openmpi4", "openmpi5"])
+def test_under_mpirun_all_hosts_that_were_named_may_get_processes(cluster: Factory, mpiexec: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    done = run(hosts, mpiexec, "-H", "h01:2,h02:2,h03:2", "-n", 1, *more, path, 3)
+    assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(1, 3)])
+    script = hosts.put(0, f"/home/shared/manager-{family}", f'#!/bin/sh\nexec {path} "$@"\n', mode=0o755)
+    how = ["++pmi", "1" if family == "mpich5" else "pmix"]
+    done = run(hosts, mpiexec, "-H", "h01,h02", "++allow-spawn", *how, "-n", 1, *more, script, 2)
+    assert_good(done, [*born({0: "h01", 1: "h02"}), *merged(1, 2)])
+
+
+def test_under_mpirun_a_program_that_starts_nobody_has_its_own_hosts_alone(cluster: Factory, mpiexec: Path) -> None:
+    hosts = cluster(10)
+    more, path = program("mpich5")
+    done = run(hosts, mpiexec, "-H", "h01,h77", "-n", 1, *more, path)
+    assert done.returncode == 0, done
+    more, path = spawner("mpich5")
+    assert error_line(run(hosts, mpiexec, "-H", "h01,h77", "-n", 1, *more, path, 1)).startswith("h77: resolve: no such host")
+
+
 @pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
 def test_the_end_of_a_process_that_was_started_is_that_of_the_job(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
