@@ -488,13 +488,16 @@ void fill_standard_descriptors() {
   if (fd > STDERR_FILENO) ::close(fd);
 }
 
+int run_for_singleton(const mpiexec::Singleton& program);
+
 int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
   if (is_rank_mode(arguments)) return run_rank();
   if (const auto status = io::run_pmix_helper(arguments)) return *status;
   if (const auto status = io::run_stack_helper(arguments)) return *status;
-  if (mpiexec::is_for_singleton(arguments))
-    return print_own_line(proto::Tone::error, mpiexec::hand_on_singleton(arguments)), kLauncherFailed;
+  if (const auto failure = mpiexec::run_singleton_relay(arguments))
+    return failure->empty() ? 0 : (print_own_line(proto::Tone::error, *failure), kLauncherFailed);
+  if (const auto program = mpiexec::singleton_of(arguments)) return run_for_singleton(*program);
   const auto line = read_command_line(arguments);
   if (!line) return complain(line.error()), kLauncherFailed;
   const Options& options = line->options;
@@ -519,6 +522,15 @@ int run(const std::vector<std::string>& arguments) {
     default:
       return ask_running_job(options);
   }
+}
+
+/// Runs the job of a program that was started without launcher, and ends the program with it if it fails.
+int run_for_singleton(const mpiexec::Singleton& program) {
+  Options own;
+  own.is_mpiexec = true;
+  const int status = run(mpiexec::job_of(program, launcher_path(own, "charmrun")));
+  if (status != 0) mpiexec::end_program(program);
+  return status;
 }
 
 /// Output passes through blocks of 64 KiB and more, which malloc would give back to the kernel each time, to

@@ -204,6 +204,7 @@ Result<Placement> Builder::place_processes(HostSlots slots) {
   wish->same_everywhere = wish->process_unit > CpuUnit::host && rules_.traits().pxshm;
   const bool is_unsaid = options_.counts.pes == 0 && options_.counts.processes == 0;
   slots.one_each = is_unsaid && !slots.given && has_program() && !kind().netstart;
+  slots.with_idle = has_program() && keeps_idle_hosts(options_, kind());
   slots_ = slots.total();
   auto placement = place(options_, std::move(slots), *wish);
   if (!placement || options_.mode == Mode::plan || options_.program.empty()) return placement;

@@ -216,7 +216,8 @@ Result<Placement> place(const Options& options, HostSlots list, const wire::Prov
     placement.counts.notes.clear();  // that nobody said how many
   if (placement.hosts.empty()) return bad_input("there is no host to run on", "");
   if (starts_nothing) placement.counts.notes.clear();
-  if (starts_nothing || options.mode == Mode::in) add_idle_hosts(placement.hosts, slots.size());
+  if (starts_nothing || options.mode == Mode::in || list.with_idle)
+    add_idle_hosts(placement.hosts, slots.size());
   if (options.mode == Mode::session) leave_all_idle(placement);
   return placement;
 }

@@ -37,6 +37,8 @@ struct HostSlots {
   /// Where nobody says how many processes there are, and no slots are given, each host gets one; else there
   /// is one in all, as with Charm++.
   bool one_each = false;
+  /// Hosts without processes belong to the job, too: processes may be started there later.
+  bool with_idle = false;
 };
 
 /// The processes of one host: first_process ... first_process + processes - 1.
@@ -50,7 +52,7 @@ struct HostShare {
 struct Placement {
   Counts counts;
   wire::Provision provision;     // by_topology(): the counts are the hosts' to tell, and stand for them only
-  std::vector<HostShare> hosts;  // only hosts with processes (++doctor, sessions: all), in list order
+  std::vector<HostShare> hosts;  // only hosts with processes, unless all are wanted; in list order
 };
 
 /// Spreads `processes` over hosts with these slots in blocks: each host gets processes * slots / (all slots)
@@ -69,9 +71,9 @@ std::vector<HostShare> split_among(std::uint32_t processes, std::span<const std:
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
 /// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan
 /// the hosts that there are (++numHosts of them at most) get as many processes as they have slots. ++doctor
-/// wants to see hosts without processes too, and so do a session, in which no host has any, and its runs.
-/// Where `wish` counts processes by the hosts' units, slots do not weigh: only hosts without any are left
-/// out. ++n with ++processPerHost gives each host that many slots.
+/// wants to see hosts without processes too, and so do HostSlots::with_idle, a session, in which no host has
+/// any, and its runs. Where `wish` counts processes by the hosts' units, slots do not weigh: only hosts
+/// without any are left out. ++n with ++processPerHost gives each host that many slots.
 Result<Placement> place(const Options& options, HostSlots slots, const wire::Provision& wish = {});
 
 /// Returns MPI_UNIVERSE_SIZE where the user gives none: the slots of all hosts, at least the job's processes.

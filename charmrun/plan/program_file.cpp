@@ -26,14 +26,19 @@ std::string script_of(const Command& words) {
   return script == words.end() ? std::string{} : *script;
 }
 
-/// `python3 -c "from mpi4py import MPI; ..."`, `python3 -m mpi4py.bench`.
-bool names_mpi4py(const Command& words) {
+/// Notes what `python3 -c "from mpi4py import MPI; ..."` and `python3 -m mpi4py.bench` show.
+void note_mpi4py(const Command& words, wire::ProgramTraits& found) {
   for (std::size_t i = 0; i + 1 < words.size() && words[i].starts_with('-'); ++i) {
-    if (words[i] == "-c") return wire::imports_mpi4py(words[i + 1]);
-    if (words[i] == "-m") return words[i + 1] == "mpi4py" || words[i + 1].starts_with("mpi4py.");
+    const std::string& next = words[i + 1];
+    const bool is_text = words[i] == "-c";
+    if (is_text || words[i] == "-m") {
+      const bool mpi = is_text ? wire::imports_mpi4py(next) : next == "mpi4py" || next.starts_with("mpi4py.");
+      found.mpi = found.mpi || mpi;
+      found.spawns = found.spawns || (mpi && wire::script_spawns(next));
+      return;
+    }
     if (words[i] == "-W" || words[i] == "-X") ++i;
   }
-  return false;
 }
 
 }  // namespace
@@ -67,7 +72,7 @@ wire::ProgramTraits traits_of(const std::string& program, const Command& argumen
     const std::string script = script_of(arguments);
     wire::ProgramTraits found;
     if (!script.empty()) found = io::read_traits(absolute(script, directory));
-    found.mpi = found.mpi || names_mpi4py(arguments);
+    note_mpi4py(arguments, found);
     return found;
   }
   const ProgramFile file = program_file(program, directory);

@@ -99,6 +99,11 @@ wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& 
   return service;
 }
 
+bool keeps_idle_hosts(const Options& options, const wire::ProgramTraits& traits) {
+  const bool shows = options.process.allow_spawn || traits.spawns;
+  return options.is_mpiexec && shows && mpi_service(options, traits).may_spawn;
+}
+
 const wire::ProgramTraits& ProgramRules::traits() {
   if (!traits_) traits_ = read_();
   return *traits_;

@@ -34,6 +34,10 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
 /// By what an MPI library finds us; where its processes are is not in it.
 wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits);
 
+/// Returns whether hosts without processes belong to the job, for what its processes start later: under the
+/// name mpiexec, if the program shows that it starts others or ++allow-spawn says so.
+bool keeps_idle_hosts(const Options& options, const wire::ProgramTraits& traits);
+
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on

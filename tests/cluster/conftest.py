@@ -198,3 +198,12 @@ def charmrun() -> Path:
     if not os.access(path, os.X_OK):
         pytest.fail(f"{path} is missing: build it first, or set CHARMTREE_BUILD", pytrace=False)
     return path
+
+
+@pytest.fixture
+def mpiexec(charmrun: Path) -> Path:
+    """The link that installing makes."""
+    link = charmrun.parent / "mpiexec"
+    if not link.is_symlink():
+        link.symlink_to(charmrun.name)
+    return link

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import program, session
-from running import PATIENCE_S, Factory, assert_good, charmrun_lines, error_line, packaged, run
+from running import PATIENCE_S, Factory, assert_good, charmrun_lines, error_line, run
 from vcluster import Cluster
 
 FAMILIES = ["mpich5", "intel", "openmpi4", "openmpi5"]
@@ -96,6 +96,27 @@ def test_spares_are_there_for_processes_that_are_started(cluster: Factory, charm
     assert_good(done, [*born({0: "h01", 1: "h02", 2: "h02", 3: "h03"}), *merged(1, 4)])
 
 
+@pytest.mark.parametrize("family", ["mpich5", "openmpi4", "openmpi5"])
+def test_under_mpirun_all_hosts_that_were_named_may_get_processes(cluster: Factory, mpiexec: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    done = run(hosts, mpiexec, "-H", "h01:2,h02:2,h03:2", "-n", 1, *more, path, 3)
+    assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(1, 3)])
+    script = hosts.put(0, f"/home/shared/manager-{family}", f'#!/bin/sh\nexec {path} "$@"\n', mode=0o755)
+    how = ["++pmi", "1" if family == "mpich5" else "pmix"]
+    done = run(hosts, mpiexec, "-H", "h01,h02", "++allow-spawn", *how, "-n", 1, *more, script, 2)
+    assert_good(done, [*born({0: "h01", 1: "h02"}), *merged(1, 2)])
+
+
+def test_under_mpirun_a_program_that_starts_nobody_has_its_own_hosts_alone(cluster: Factory, mpiexec: Path) -> None:
+    hosts = cluster(10)
+    more, path = program("mpich5")
+    done = run(hosts, mpiexec, "-H", "h01,h77", "-n", 1, *more, path)
+    assert done.returncode == 0, done
+    more, path = spawner("mpich5")
+    assert error_line(run(hosts, mpiexec, "-H", "h01,h77", "-n", 1, *more, path, 1)).startswith("h77: resolve: no such host")
+
+
 @pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
 def test_the_end_of_a_process_that_was_started_is_that_of_the_job(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
@@ -130,12 +151,14 @@ def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: 
             assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
 
 
-def test_a_program_without_launcher_gets_the_next_mpiexec(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+def test_a_program_without_launcher_gets_one_when_it_starts_others(cluster: Factory, mpiexec: Path) -> None:
     """MPICH's library runs the first mpiexec in PATH, and waits for it to connect."""
     hosts = cluster(10)
     _, path = spawner("mpich5")
-    tmp_path.chmod(0o755)
-    (tmp_path / "mpiexec").symlink_to(charmrun)
-    ours, theirs = str(tmp_path), str(packaged("mpich") / "bin")
-    done = hosts.run(0, [path, "1"], env={"PATH": f"{ours}:{theirs}:/usr/bin:/bin"}, timeout=PATIENCE_S)
-    assert done.returncode == 0 and "parent 0: 0 of 2: good" in done.stdout, done
+    alone = {"PATH": f"{mpiexec.parent}:/usr/bin:/bin"}
+    done = hosts.run(0, [path, "2"], env=alone, timeout=PATIENCE_S)
+    assert done.returncode == 0 and {"parent 0: 0 of 3: good", "child 1: 2 of 3: good"} <= set(done.stdout.splitlines()), done
+    dies = hosts.run(0, [path, "2", "deed", "abort"], env=alone, timeout=PATIENCE_S)
+    assert dies.returncode != 0 and "aborted: MPI_Abort (status 9)" in dies.stderr, dies
+    missing = hosts.run(0, [path, "1", "deed", "missing"], env=alone, timeout=PATIENCE_S)
+    assert missing.returncode != 0 and ": spawn: /nowhere/child: no such file" in missing.stderr, missing

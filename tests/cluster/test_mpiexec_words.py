@@ -15,15 +15,6 @@ from vcluster import Cluster, Result
 WHERE = ["sh", "-c", 'echo "$CHARMTREE_PROCESS $(uname -n) $COLOUR $PWD"']
 
 
-@pytest.fixture
-def mpiexec(charmrun: Path) -> Path:
-    """The link that installing makes."""
-    link = charmrun.parent / "mpiexec"
-    if not link.is_symlink():
-        link.symlink_to(charmrun.name)
-    return link
-
-
 def placed(done: Result) -> list[list[str]]:
     assert done.returncode == 0, done.stderr
     return sorted(line.split() for line in done.stdout.splitlines())

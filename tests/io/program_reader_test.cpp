@@ -22,6 +22,7 @@ struct Content {
   std::uint32_t flags = PF_R;  // of the segment with the text
   std::vector<std::string> needed = {};
   std::string run_path = {};
+  std::string symbols = {};  // each with a NUL behind it
 };
 
 template <class T>
@@ -54,6 +55,8 @@ std::string elf(const Content& content) {
   };
   for (const std::string& name : content.needed) add_name(DT_NEEDED, name);
   if (!content.run_path.empty()) add_name(DT_RUNPATH, content.run_path);
+  names += content.symbols;
+  add(DT_STRSZ, names.size());
   add(DT_STRTAB, kAddress + start + content.text.size());
   add(DT_NULL, 0);
   const std::string body = content.text + names + dynamic;
@@ -168,6 +171,23 @@ TEST_CASE("who needs an MPI library, also through others, is an MPI program", "[
   CHECK(script("a.py", "from mpi4py import MPI\n"));
   CHECK(script("tool", "#!/usr/bin/env python3\nimport mpi4py\n"));
   CHECK_FALSE(script("a.sh", "#!/bin/sh\nimport mpi4py\n"));
+}
+
+TEST_CASE("who starts others shows by the names that it, or a library of its own, calls",
+          "[program_reader]") {
+  const TempDir folder;
+  const std::string spawn{"MPI_Comm_spawn\0", 15}, init{"MPI_Init\0", 9};
+  const auto app = [&](const std::vector<std::string>& needed, const std::string& symbols) {
+    return read_traits(folder.write("app", elf({"-", PF_R, needed, "$ORIGIN", symbols}))).spawns;
+  };
+  folder.write("libpool.so", elf({"-", PF_R, {"libmpi.so.12"}, {}, spawn}));
+  folder.write("libmpi.so.12", elf({"-", PF_R, {}, {}, spawn}));
+  CHECK(app({"libmpi.so.12"}, init + spawn));
+  CHECK(app({"libpool.so"}, init));
+  CHECK_FALSE(app({"libmpi.so.12"}, init));
+  CHECK_FALSE(app({"libx.so"}, spawn));  // no MPI program
+  CHECK(read_traits(folder.write("a.py", "from mpi4py import MPI\nMPI.COMM_SELF.Spawn('b')\n")).spawns);
+  CHECK_FALSE(read_traits(folder.write("b.py", "import os\nx.Spawn('b')\n")).spawns);
 }
 
 TEST_CASE("of a script only charm4py is read; of what is no file nothing", "[program_reader]") {

@@ -19,6 +19,7 @@ constexpr std::size_t kMostHeaders = 256, kMostText = 4096;
 constexpr std::size_t kMostDynamic = 64U << 10;  // 4,096 entries; libraries need a few dozen
 constexpr std::size_t kMostNeeded = 256;
 constexpr std::size_t kMostSectionNames = 64U << 10;
+constexpr std::uint64_t kMaxNames = 16U << 20;  // bytes; programs of C++ have 1 MiB or so
 
 template <class T>
 std::optional<T> at(const std::string& bytes, std::size_t offset) {
@@ -164,6 +165,28 @@ ElfFile::Libraries ElfFile::libraries() const {
       read_dynamic<Elf32_Dyn>(table, libraries);
   }
   return libraries;
+}
+
+template <class Dynamic>
+ElfFile::Range ElfFile::find_names(const std::string& table) const {
+  Range names;
+  for (std::size_t i = 0; const auto entry = at<Dynamic>(table, i * sizeof(Dynamic)); ++i) {
+    const auto value = static_cast<std::uint64_t>(entry->d_un.d_val);
+    if (entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_STRTAB) names.offset = offset_of(value);
+    if (entry->d_tag == DT_STRSZ) names.size = value;
+  }
+  return names;
+}
+
+std::string ElfFile::dynamic_names() const {
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_DYNAMIC) continue;
+    const std::string table = read(segment.offset, std::min<std::uint64_t>(segment.size, kMostDynamic));
+    const Range names = wide_ ? find_names<Elf64_Dyn>(table) : find_names<Elf32_Dyn>(table);
+    if (names.offset != 0 && names.size <= kMaxNames) return read(names.offset, names.size);
+  }
+  return {};
 }
 
 }  // namespace charmtree::io

@@ -40,6 +40,9 @@ public:
   std::string loader() const;
   /// The libraries that it needs itself.
   Libraries libraries() const;
+  /// The names of what it calls and offers, each with a NUL behind it. Empty: it has none, or more than 16
+  /// MiB.
+  std::string dynamic_names() const;
   /// By which its linker names its contents; empty: it did not.
   std::string build_id() const;
   /// At most `size` bytes from `offset`, fewer at the end of the file.
@@ -53,6 +56,8 @@ private:
   std::vector<Range> read_constants() const;
   template <class Dynamic>
   void read_dynamic(const std::string& table, Libraries& libraries) const;
+  template <class Dynamic>
+  Range find_names(const std::string& table) const;
   std::string text_at(std::uint64_t offset) const;
   std::uint64_t offset_of(std::uint64_t address) const;
 

@@ -84,6 +84,18 @@ bool imports_mpi4py(std::string_view script) {
   return false;
 }
 
+bool script_spawns(std::string_view script) {
+  static constexpr std::array<std::string_view, 5> kTexts = {".Spawn(", ".Spawn_multiple(", "MPIPoolExecutor",
+                                                             "MPICommExecutor", "mpi4py.futures"};
+  return std::any_of(kTexts.begin(), kTexts.end(),
+                     [&](auto text) { return script.find(text) != script.npos; });
+}
+
+bool names_spawn(std::string_view names) {
+  const auto has = [&](std::string_view name) { return names.find(name) != names.npos; };
+  return (has("MPI_Comm_spawn") || has("mpi_comm_spawn")) && !has("MPI_Graph_map");
+}
+
 void TraitSearch::feed(std::string_view bytes) {
   if (!tail_.empty()) search(tail_.append(bytes.substr(0, kSeam)), found_);
   search(bytes, found_);
@@ -99,7 +111,7 @@ ProgramTraits& operator|=(ProgramTraits& traits, const ProgramTraits& other) {
   for (const auto member :
        {&ProgramTraits::elf, &ProgramTraits::netstart, &ProgramTraits::smp, &ProgramTraits::non_smp,
         &ProgramTraits::pxshm, &ProgramTraits::restarts, &ProgramTraits::resizes, &ProgramTraits::charm4py,
-        &ProgramTraits::mpi, &ProgramTraits::mpich, &ProgramTraits::open_mpi})
+        &ProgramTraits::mpi, &ProgramTraits::mpich, &ProgramTraits::open_mpi, &ProgramTraits::spawns})
     traits.*member = traits.*member || other.*member;
   return traits;
 }

@@ -23,6 +23,7 @@ struct ProgramTraits {
   bool mpi = false;       // imports mpi4py
   bool mpich = false;     // contains or needs MPICH's library, or one of its kin
   bool open_mpi = false;  // ... Open MPI's
+  bool spawns = false;    // calls MPI_Comm_spawn, as far as its names show
 
   /// A Charm++ program, by its own text.
   bool charm() const { return netstart || smp || non_smp; }
@@ -42,6 +43,13 @@ Mpi mpi_of_library(std::string_view name);
 
 /// The text of a Python script imports mpi4py somewhere.
 bool imports_mpi4py(std::string_view script);
+
+/// Returns whether a Python script that imports mpi4py starts others: by Spawn, or by a pool of workers.
+bool script_spawns(std::string_view script);
+
+/// Returns whether a program or library with this table of names calls MPI_Comm_spawn. False where the names
+/// are those of MPI's C++ bindings, which call all of MPI.
+bool names_spawn(std::string_view names);
 
 /// Looks for the texts in a file that comes in pieces.
 class TraitSearch {

@@ -86,6 +86,24 @@ TEST_CASE("a script imports mpi4py by a statement, not by a word") {
     CHECK_FALSE(imports_mpi4py(text));
 }
 
+TEST_CASE("a program starts others if it calls MPI_Comm_spawn itself, and a script if it names it") {
+  using namespace std::string_view_literals;
+  for (const auto names : {"\0MPI_Init\0MPI_Comm_spawn\0"sv, "\0MPI_Comm_spawn_multiple\0"sv,
+                           "\0mpi_comm_spawn_\0mpi_init_\0"sv, "\0PMPI_Comm_spawn\0"sv})
+    CHECK(names_spawn(names));
+  for (const auto names : {""sv, "\0MPI_Init\0MPI_Comm_split\0"sv,
+                           "\0MPI_Comm_spawn\0MPI_Graph_map\0"sv})  // by MPI's C++ bindings
+    CHECK_FALSE(names_spawn(names));
+  for (const char* text : {"MPI.COMM_SELF.Spawn('w', maxprocs=2)", "MPI.COMM_WORLD.Spawn_multiple(all)",
+                           "from mpi4py.futures import wait", "with MPIPoolExecutor() as pool:"})
+    CHECK(script_spawns(text));
+  for (const char* text : {"", "from mpi4py import MPI", "from concurrent import futures", "Spawn"})
+    CHECK_FALSE(script_spawns(text));
+  ProgramTraits traits;
+  traits |= ProgramTraits{.spawns = true};
+  CHECK(traits.spawns);
+}
+
 TEST_CASE("a program that finds its processes by another protocol is not by MPI") {
   ProgramTraits traits{.mpi = true};
   CHECK(traits.by_mpi() == Mpi::unknown);

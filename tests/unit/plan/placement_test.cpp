@@ -136,6 +136,17 @@ TEST_CASE("without a number there is a process for each slot that was given, or 
   CHECK(failure({}, {}).find("there is no host to run on") != std::string::npos);
 }
 
+TEST_CASE("hosts without processes are in the job where processes may be started there later") {
+  HostSlots slots{{2, 1, 3}, true};
+  CHECK(place(counts(0, 2, 0), slots)->hosts == Shares{{0, 0, 2}});
+  slots.with_idle = true;
+  CHECK(place(counts(0, 2, 0), slots)->hosts == Shares{{0, 0, 2}, {1, 2, 0}, {2, 2, 0}});
+  CHECK(slots.total() == 6);
+  Options limited = counts(0, 1, 0);
+  limited.counts.host_limit = 2;
+  CHECK(place(limited, slots)->hosts == Shares{{0, 0, 1}, {1, 1, 0}});
+}
+
 TEST_CASE("++n and ++processPerHost place so many on each host until there are all") {
   auto options = counts(0, 5, 0);
   options.placement.processes_per_host = 2;

@@ -191,6 +191,22 @@ TEST_CASE("processes may start others where MPI shows, under the name mpiexec, a
   for (const Kind kind : {Kind::plain, Kind::mpich}) CHECK_FALSE(may_spawn(kind));
 }
 
+TEST_CASE("idle hosts belong to a job of mpiexec whose program shows that it starts others") {
+  Options options;
+  options.is_mpiexec = true;
+  wire::ProgramTraits traits = traits_of(Kind::mpich);
+  CHECK_FALSE(keeps_idle_hosts(options, traits));
+  traits.spawns = true;
+  CHECK(keeps_idle_hosts(options, traits));
+  options.process.pmi = Pmi::none;
+  CHECK_FALSE(keeps_idle_hosts(options, traits));
+  options.process.pmi = Pmi::automatic;
+  options.process.allow_spawn = true;
+  CHECK(keeps_idle_hosts(options, traits_of(Kind::script)));
+  options.is_mpiexec = false;
+  CHECK_FALSE(keeps_idle_hosts(options, traits));
+}
+
 TEST_CASE("several PEs in a process are for SMP builds") {
   Fixture fixture{Kind::netlrts};
   fixture.options.counts.processes = 2;

@@ -185,6 +185,19 @@ void note_mpi(const std::string& path, const ElfFile& program, wire::ProgramTrai
       [](const Library&) {});
 }
 
+/// Returns whether the program, or a library of its own that it needs, calls MPI_Comm_spawn.
+bool calls_spawn(const std::string& path, const ElfFile& program) {
+  bool found = wire::names_spawn(program.dynamic_names());
+  walk_libraries(
+      path, program,
+      [&found](const std::string& name) {
+        return !found && !is_system_library(name) &&
+               wire::mpi_of_library(without_folder(name)) == wire::Mpi::none;
+      },
+      [&found](const Library& library) { found = found || wire::names_spawn(library.file.dynamic_names()); });
+  return found;
+}
+
 /// By its name, or the interpreter that it asks for.
 bool is_python_script(const std::string& path, std::string_view text) {
   if (path.ends_with(".py")) return true;
@@ -203,6 +216,7 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
     if (const auto text = read_file(path, kMostScript)) {
       texts.feed(*text);
       found.mpi = is_python_script(path, *text) && wire::imports_mpi4py(*text);
+      found.spawns = found.mpi && wire::script_spawns(*text);
     }
     found.charm4py = texts.found().charm4py;  // what it says of Charm++ is about programs, not itself
     return found;
@@ -212,6 +226,7 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   wire::ProgramTraits found = texts.found();
   found.elf = true;
   if (found.by_mpi() == wire::Mpi::none) note_mpi(path, *program, found);
+  if (found.by_mpi() != wire::Mpi::none) found.spawns = calls_spawn(path, *program);
   return found;
 }
 
