@@ -38,7 +38,7 @@ std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
   if (begun_.size() >= kMost) return fmt::format("a job may start others {} times", kMost);
   if (bytes_ + bytes_of(wanted) > kMostBytes)
     return fmt::format("a job may give {} MiB to the programs that its processes start", kMostBytes >> 20);
-  std::uint64_t all = job_->processes;
+  std::uint64_t all = processes();
   for (const wire::ProgramWanted& each : wanted.programs) {
     all += each.processes;
     if (each.processes == 0 || each.program.arguments.empty()) return "a program without processes";
@@ -62,26 +62,56 @@ void Worlds::report(const wire::WorldWanted& wanted, const std::string& failure,
                        turn.judge().places().host_of(wanted.process).name, wanted.process));
 }
 
-void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
-  if (turn.is_over() || !turn.judge().launch().all_up()) return;
-  const auto answer = [&](std::string failure, std::string bytes) {
-    if (!failure.empty()) report(wanted, failure, turn);
-    turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(failure),
-                                           std::move(bytes)});
+void Worlds::refuse(const wire::WorldWanted& wanted, std::string why, RootTurn& turn) {
+  report(wanted, why, turn);
+  turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(why), {}});
+}
+
+/// What can never be is refused at once. The rest waits for the hosts: their processes have places then.
+void Worlds::on(wire::WorldWanted wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
+  if (turn.is_over()) return;
+  if (turn.judge().launch().all_up()) return decide(wanted, absent, turn);
+  if (std::string why = why_not(wanted); !why.empty()) return refuse(wanted, std::move(why), turn);
+  keep(std::move(wanted), turn);
+}
+
+void Worlds::keep(wire::WorldWanted wanted, RootTurn& turn) {
+  const Asker asker{wanted.process, wanted.id};
+  if (early_.contains(asker)) return;
+  const std::size_t bytes = bytes_of(wanted);
+  if (early_bytes_ + bytes > kMaxEarlyBytes)
+    return refuse(wanted, fmt::format("requests of {} MiB wait until all hosts are up", kMaxEarlyBytes >> 20),
+                  turn);
+  early_bytes_ += bytes;
+  early_.emplace(asker, std::move(wanted));
+}
+
+void Worlds::after_event(const std::set<std::uint32_t>& absent, RootTurn& turn) {
+  if (early_.empty() || (!turn.is_over() && !turn.judge().launch().all_up())) return;
+  early_bytes_ = 0;
+  for (const auto& [asker, wanted] : std::exchange(early_, {})) {
+    if (!turn.is_over()) decide(wanted, absent, turn);
+  }
+}
+
+/// A request that is repeated gets the same answer again.
+void Worlds::decide(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
+  const auto accept = [&](std::uint32_t first) {
+    turn.to(wanted.process,
+            wire::Answered{wanted.process, wire::kNoProcess, wanted.id, {}, std::to_string(first)});
   };
   const Asker asker{wanted.process, wanted.id};
-  if (const auto known = begun_.find(asker); known != begun_.end())
-    return answer({}, std::to_string(known->second));
-  if (std::string why = why_not(wanted); !why.empty()) return answer(std::move(why), {});
+  if (const auto known = begun_.find(asker); known != begun_.end()) return accept(known->second);
+  if (std::string why = why_not(wanted); !why.empty()) return refuse(wanted, std::move(why), turn);
   if (processes_.empty()) {
     for (const Host& host : hosts_) processes_.push_back(host.processes);
   }
-  const std::uint32_t first = job_->processes;
+  const std::uint32_t first = processes();
   wire::WorldBegun world{wanted.id.service, wanted.process, {}, {}, wanted.given};
   std::uint32_t next = first;
   for (const wire::ProgramWanted& each : wanted.programs) {
     if (std::string why = place(each, absent, next, world.shares); !why.empty())
-      return answer(std::move(why), {});
+      return refuse(wanted, std::move(why), turn);
     world.programs.push_back(each.program);
     world.programs.back().first = next;
     world.programs.back().begins_world = next == first;
@@ -95,8 +125,9 @@ void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& 
                                       wanted.process, next - first, first));
   turn.to_all(std::move(world));
   begun_.emplace(asker, first);
+  next_ = next;
   bytes_ += bytes_of(wanted);
-  answer({}, std::to_string(first));
+  accept(first);
 }
 
 /// Each goes to the host with the fewest, and those of a host get numbers that follow each other.

@@ -8,6 +8,7 @@
 // Its messages: WorldWanted; WorldBegun, Answered.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,12 +36,23 @@ public:
   /// keep them.
   static constexpr std::size_t kMostBytes = 64U << 20;
 
-  /// `absent`: hosts that cannot be started. What is asked before all hosts are up is asked again.
-  void on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);
+  /// Bytes of requests that wait until all hosts are up.
+  static constexpr std::size_t kMaxEarlyBytes = 4U << 20;
+
+  /// Answers the request, or keeps it until all hosts are up. `absent`: hosts that cannot be started. Ignores
+  /// requests once the job ends: no process waits for an answer then.
+  void on(wire::WorldWanted wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);
+  /// Answers the requests that have waited, once all hosts are up. To be called in each turn.
+  void after_event(const std::set<std::uint32_t>& absent, RootTurn& turn);
 
 private:
   using Asker = std::pair<std::uint32_t, wire::InquiryId>;
+  void keep(wire::WorldWanted wanted, RootTurn& turn);
+  void decide(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);
+  void refuse(const wire::WorldWanted& wanted, std::string why, RootTurn& turn);
   bool may_spawn() const { return job_->spawn.mpi.may_spawn; }
+  /// Returns how many processes the job has. Its description counts those of a world only after the event.
+  std::uint32_t processes() const { return std::max(job_->processes, next_); }
   std::string why_not(const wire::WorldWanted& wanted) const;
   void report(const wire::WorldWanted& wanted, const std::string& failure, RootTurn& turn);
   std::string place(const wire::ProgramWanted& wanted, const std::set<std::uint32_t>& absent,
@@ -48,10 +60,13 @@ private:
 
   std::shared_ptr<const wire::JobSpec> job_;
   const std::vector<Host>& hosts_;
-  std::vector<std::uint32_t> processes_;  // that each host has been given so far
-  std::map<Asker, std::uint32_t> begun_;  // the first process of each: it may be asked for twice
-  std::size_t bytes_ = 0;                 // of all of them
-  bool has_refused_ = false;              // and the first refusal has been printed
+  std::vector<std::uint32_t> processes_;      // that each host has been given so far
+  std::uint32_t next_ = 0;                    // behind the last process of the last world
+  std::map<Asker, std::uint32_t> begun_;      // the first process of each: it may be asked for twice
+  std::size_t bytes_ = 0;                     // of all of them
+  std::map<Asker, wire::WorldWanted> early_;  // requests that wait until all hosts are up
+  std::size_t early_bytes_ = 0;               // of all of them
+  bool has_refused_ = false;                  // and the first refusal has been printed
 };
 
 }  // namespace charmtree::proto

@@ -146,6 +146,31 @@ def test_a_script_starts_no_program_on_other_hosts_unless_the_user_allows_it(clu
     assert sorted(hosts.path(0, started).read_text().split()) == ["h01", "h02"]
 
 
+_REFUSED = "nothing shows that the program is MPI (++allow-spawn)"
+
+
+@pytest.mark.parametrize(("program", "status"), [(["/bin/sleep", "1"], 0), (["sh", "-c", "sleep 1; exit 3"], 3)], ids=["sleep", "fails"])
+def test_a_launcher_starts_no_program_on_other_hosts(cluster: Factory, charmrun: Path, program: list[str], status: int) -> None:
+    """It requests that twice, before the processes run and after. Both requests are refused at once, and the job goes on to its
+    own end."""
+    hosts = cluster(26)
+    words = ["+p3", "++nodelist", hosts.nodelist([_LIAR, 2, 3]), "++branching", 3]
+    done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, "start-programs"), *program)
+    assert done.returncode == status, done.stderr
+    assert hosts.path(0, _FILE).read_text().splitlines() == [f"early: {_REFUSED}", f"running: {_REFUSED}"], done.stderr
+    assert [line for line in charmrun_lines(done) if "spawn" in line] == [f"h01: process 0 {_MAY_NOT}"], done.stderr
+
+
+def test_a_launcher_starts_programs_where_the_user_allows_it(cluster: Factory, charmrun: Path) -> None:
+    """The same requests with ++allow-spawn; the early one waits until all hosts are up."""
+    hosts = cluster(26)
+    words = ["+p3", "++nodelist", hosts.nodelist([_LIAR, 2, 3]), "++branching", 3, "++allow-spawn"]
+    done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, "start-programs"), "/bin/sleep", "1")
+    assert done.returncode == 0, done.stderr
+    started = ["started on h02", "started on h03"] * 2
+    assert sorted(hosts.path(0, _FILE).read_text().splitlines()) == ["early: number 3", "running: number 6", *sorted(started)]
+
+
 # Runs a command and prints the most memory in KiB that it, or what it waited for, had.
 _MEASURE = """import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])

@@ -411,6 +411,40 @@ void fence_names(Launcher& me, Takes how) {
   });
 }
 
+/// Requests a program on all hosts for its first process: when its own host is ready, and when its processes
+/// run. Each reply is a line of the file, and so is each start of the program.
+void start_programs(Launcher& me, const std::string& file) {
+  constexpr std::uint32_t kEarly = 1, kRunning = 2;
+  const auto request = [&](std::uint32_t number) {
+    wire::ProgramWanted wanted;
+    wanted.program.arguments = {"/bin/sh", "-c", "echo started on $(hostname) >> " + file};
+    wanted.processes = me.job.hosts;
+    me.say(wire::WorldWanted{me.self.first_process, {1, number}, {wanted}, {}});
+  };
+  std::uint32_t replies = 0;
+  me.up();
+  request(kEarly);
+  while (!me.ended) {
+    const wire::Message message = me.hear();
+    if (std::holds_alternative<wire::Numbers>(message)) {
+      me.up();
+      request(kRunning);
+    } else if (const auto* begun = std::get_if<wire::WorldBegun>(&message)) {
+      for (const wire::Share& share : begun->shares) {
+        if (share.host != me.self.index) continue;
+        wire::Facts facts;
+        facts.exited_ok = share.processes;
+        facts.first_ok = share.first_process;
+        me.say(facts);
+      }
+    } else if (const auto* reply = std::get_if<wire::Answered>(&message)) {
+      const std::string what = reply->failure.empty() ? "number " + reply->bytes : reply->failure;
+      write_down(file, (reply->id.number == kEarly ? "early: " : "running: ") + what);
+      if (++replies == kRunning) me.exited(me.self.processes);
+    }
+  }
+}
+
 template <void (*kRequest)(Launcher&, Takes), Takes kHow>
 void with(Launcher& me, const std::string&) {
   kRequest(me, kHow);
@@ -427,6 +461,7 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"fences-slow", with<fence_alone, Takes::slowly>},
     {"fence-names-unread", with<fence_names, Takes::nothing>},
     {"fence-names-slow", with<fence_names, Takes::slowly>},
+    {"start-programs", start_programs},
     {"plant-keys", plant_keys},
     {"sign-late", sign_late},
     {"answer-for-others", answer_for_others},

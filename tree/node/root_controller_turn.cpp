@@ -55,6 +55,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   start_.tell_late(judge_, now, out);
   start_.tell_init(judge_, now, out);
   if (judge_.wants_numbers()) number(turn, orders);
+  kvs_.worlds.after_event(start_.absent(), turn);
   bindings_.turn(judge_.launch().all_up(), hosts_, out);
   start_.record(now, out);
   if (start_.tell_processes(judge_.launch(), out) && job_->spawn.held) signals_.suspend();

@@ -17,8 +17,13 @@ namespace {
 struct Bench {
   explicit Bench(const wire::LossRules& loss = {}, bool up = true) : controller(plan(loss)) {
     controller.begin(now);
+    if (up) start({0, 1, 2});
+  }
+  /// These hosts have started their processes.
+  void start(std::vector<std::uint32_t> hosts) {
     wire::Facts facts;
-    if (up) facts.hosts_up = {0, 1, 2};
+    facts.hosts_up = std::move(hosts);
+    orders = {};
     controller.facts(std::move(facts), now);
     controller.turn(now, out, orders);
   }
@@ -99,8 +104,53 @@ TEST_CASE("a world may name its hosts", "[worlds]") {
   CHECK(b.begun().empty());
 }
 
-TEST_CASE("a world that cannot be is refused, and one that comes too early is asked for again", "[worlds]") {
-  CHECK(!Bench({}, false).ask({Bench::program(1)}));
+TEST_CASE("a world that is requested before all hosts are up begins when they are", "[worlds]") {
+  Bench b({}, false);
+  const wire::WorldWanted wanted{3, {2, 7}, {Bench::program(1)}, {}};
+  CHECK(!b.ask(wanted));
+  CHECK(!b.ask(wanted));  // again, as no answer has come
+  b.start({0, 1});
+  CHECK((b.orders.process.empty() && b.begun().empty()));
+  b.start({2});
+  REQUIRE((b.orders.process.size() == 1 && b.begun().size() == 1));
+  const auto answer = std::get<wire::Answered>(b.orders.process[0].second);
+  CHECK((answer.id == wanted.id && answer.failure.empty() && answer.bytes == "4"));
+  b.start({});
+  CHECK((b.orders.process.empty() && b.begun().empty()));
+  CHECK(b.ask(wanted)->bytes == "4");
+}
+
+TEST_CASE("requests that wait for the hosts have a limit in bytes", "[worlds]") {
+  Bench b({}, false);
+  wire::WorldWanted wanted{3, {2, 0}, {Bench::program(1)}, std::string(1U << 20, 'g')};
+  std::size_t kept = 0;
+  std::optional<wire::Answered> answer;
+  while (kept < 100 && !answer) {
+    ++wanted.id.number;
+    answer = b.ask(wanted);
+    kept += answer ? 0 : 1;
+  }
+  CHECK(kept == Worlds::kMaxEarlyBytes / (1U << 20) - 1);
+  REQUIRE(answer);
+  CHECK(answer->failure == "requests of 4 MiB wait until all hosts are up");
+  b.start({0, 1, 2});
+  REQUIRE((b.orders.process.size() == kept && b.begun().size() == kept));
+  // All in one turn, and none has the numbers of another.
+  for (std::uint32_t i = 0; i < kept; ++i) CHECK(b.begun()[i].shares.at(0).first_process == 4 + i);
+}
+
+TEST_CASE("a request that is refused anyway does not wait for the hosts", "[worlds]") {
+  Bench::may_spawn = false;
+  Bench b({}, false);
+  Bench::may_spawn = true;
+  const auto answer = b.ask({Bench::program(1)});
+  REQUIRE(answer);
+  CHECK(answer->failure == "nothing shows that the program is MPI (++allow-spawn)");
+  b.start({0, 1, 2});
+  CHECK((b.orders.process.empty() && b.begun().empty()));
+}
+
+TEST_CASE("a world that cannot be is refused", "[worlds]") {
   CHECK(Bench{}.ask(std::vector<wire::ProgramWanted>{})->failure == "no program is named");
   CHECK(Bench{}.ask({Bench::program(0)})->failure == "a program without processes");
   CHECK(Bench{}.ask({Bench::program(wire::kMaxProcesses)})->failure.starts_with("a job may have"));
