@@ -30,7 +30,7 @@ int main(int count, char** words) {
     printf("%d waits\n", rank);
     fflush(stdout);
     if (!is_here) pause();
-    poll(NULL, 0, 500);  // until the others have taken notice that all are here
+    poll(NULL, 0, 500);                         // until the others have taken notice that all are here
     if (aborts) printf("%d gives up\n", rank);  // which the C library may keep back
     if (aborts) MPI_Abort(MPI_COMM_WORLD, strcmp(deed, "abort-0") ? 7 : 0);
     if (dies) raise(SIGKILL);
