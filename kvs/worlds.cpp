@@ -67,7 +67,8 @@ void Worlds::refuse(const wire::WorldWanted& wanted, std::string why, RootTurn& 
   turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(why), {}});
 }
 
-/// What can never be is refused at once. The rest waits for the hosts: their processes have places then.
+/// Refuses at once a request that can never be carried out. The others wait until all hosts are up, when the
+/// processes have their places.
 void Worlds::on(wire::WorldWanted wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
   if (turn.is_over()) return;
   if (turn.judge().launch().all_up()) return decide(wanted, absent, turn);
