@@ -189,8 +189,18 @@ void FencePart::keep(const Pieces& over, Turn& turn) {
   if (those) over_.keep(fence_of(over), over, those->share, size_of(over), most_kept(those->processes));
 }
 
+/// Only to children below which a process of the group is: the fences of some hosts fill no link to another
+/// one. A child that is in the group itself enters no further fence while it takes nothing (LinkFlow).
+void FencePart::hand_down(const wire::FenceDown& piece, Turn& turn) {
+  const Seat seat = turn.seat();
+  const Ranges& group = piece.fence.processes;
+  if (is_everybody(group, seat.job)) return turn.hand_down_all(piece);
+  for (const auto& [link, ranges] : seat.launch.subtree().split(group)) turn.hand_down_by(link, piece);
+}
+
 /// Pieces come in their order; of one that has come over two ways the second begins anew.
 FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
+  hand_down(piece, turn);
   if (!piece.failure.empty() || !piece.given) {
     over({piece}, turn);
     return {piece};
@@ -262,7 +272,7 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   if (seat.job.reports.stamps)
     turn.act(FenceOver{fence, open.requests, open.given.size(), open.begun, turn.now()});
   close(open_.find(fence));
-  for (const wire::FenceDown& piece : pieces) turn.hand_down_all(piece);
+  for (const wire::FenceDown& piece : pieces) hand_down(piece, turn);
   keep(pieces, turn);
 }
 

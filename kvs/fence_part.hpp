@@ -82,6 +82,7 @@ private:
   void keep(const Pieces& over, Turn& turn);
   void over(const Pieces& over, Turn& turn);
   AllOpen::iterator close(AllOpen::iterator open);
+  static void hand_down(const wire::FenceDown& piece, Turn& turn);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
 
   AllOpen open_;

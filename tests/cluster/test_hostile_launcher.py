@@ -246,3 +246,39 @@ def test_who_takes_answers_slowly_gets_them(cluster: Factory, charmrun: Path, re
     """24 MiB of them; then its job ends as it should."""
     done = requested(cluster(26), charmrun, f"{request_}-slow")
     assert done.returncode == 0, done.stderr
+
+
+_INNER, _TAKES_NOTHING = 1, 3  # hosts
+_SMALL_KIB = 12 << 10  # an honest launcher of such a job
+
+
+# Process 1 is on h02, and so on.
+@pytest.mark.parametrize(
+    ("flooder", "group"),
+    [(2, (1, None)), (5, (4, None)), (2, (2, 1)), (5, (2, 4))],
+    ids=["beside it", "elsewhere", "together", "together elsewhere"],
+)
+def test_a_launcher_keeps_little_for_a_child_that_takes_nothing(
+    cluster: Factory, charmrun: Path, flooder: int, group: tuple[int, int | None]
+) -> None:
+    """A host ends fence after fence, alone or with one that takes nothing, which is below a launcher that keeps the protocol."""
+    hosts = cluster(26)
+    liar = built(charmrun, "hostile_launcher")
+    sizes = hosts.put(0, f"{_SHARED}/sizes", "", mode=0o666)
+    others, blind = group
+    script = f"""#!/bin/sh
+case $(hostname) in
+  h0{flooder}) exec {liar} fence-on {others} ;;
+  h0{_TAKES_NOTHING}) exec {liar} take-none {"" if blind is None else blind} ;;
+  h0{_INNER}) (while sleep 0.2; do
+      for each in $$ $(cat /proc/$$/task/$$/children); do cat /proc/$each/status; done |
+        sed -n 's/VmHWM:[[:space:]]*\\([0-9]*\\).*/\\1/p' >> {sizes}
+    done) < /dev/null > /dev/null 2>&1 & ;;
+esac
+exec {charmrun} "$@"
+"""
+    launcher = hosts.put(0, f"{_SHARED}/launcher", script, mode=0o755)
+    words = ["+p6", "++nodelist", hosts.nodelist([1, 2, 3, 4, 5, 6]), "++branching", 2, "++launcher", launcher, "++timelimit", 5]
+    run(hosts, charmrun, *words, "sleep", "60")
+    kib = [int(line) for line in hosts.path(0, sizes).read_text().split()]
+    assert len(kib) > 10 and max(kib) - _SMALL_KIB < _MOST_KIB, kib

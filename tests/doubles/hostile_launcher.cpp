@@ -140,6 +140,7 @@ public:
   wire::JobSpec job;
   Host self;
   bool ended = false;  // the end has been announced
+  std::uint64_t fences_over = 0;
 
 private:
   static Instant now() {
@@ -148,6 +149,7 @@ private:
 
   void note(const wire::Message& message) {
     ended = ended || std::holds_alternative<wire::End>(message);
+    if (std::holds_alternative<wire::FenceDown>(message)) ++fences_over;
     const auto* more = std::get_if<wire::Assign>(&message);
     if (more != nullptr) given_.insert(given_.end(), more->hosts.begin(), more->hosts.end());
     // The one that is started to clean up behind us does so.
@@ -401,6 +403,44 @@ void fence_alone(Launcher& me, Takes how) {
     return fence;
   });
 }
+/// The same with the process `other`, which may be its own.
+wire::FenceUp fence_with(const Launcher& me, const std::string& other) {
+  wire::FenceUp fence = own_fence(me);
+  const auto own = me.self.first_process, its = static_cast<std::uint32_t>(std::stoul(other));
+  if (its != own) fence.fence.processes.push_back({its, its});
+  wire::fold(fence.fence.processes);
+  return fence;
+}
+/// Takes what comes, and enters the next fence as soon as one is over, until the job ends.
+void fence_on(Launcher& me, const std::string& other) {
+  me.up();
+  wire::FenceUp fence = fence_with(me, other);
+  fence.given = noise(17'000, 9);
+  for (std::uint64_t begun = 0; !me.ended;) {
+    for (; begun < me.fences_over + 2; ++begun) {
+      me.say(fence);
+      ++fence.fence.number;
+    }
+    me.hear();
+  }
+}
+/// Takes nothing, and enters these fences blindly; `other` none: it shows signs of life alone.
+void take_none(Launcher& me, const std::string& other) {
+  constexpr int kPaceMs = 2;
+  me.up();
+  Launcher::take_nothing();
+  wire::FenceUp fence = fence_with(me, other.empty() ? "0" : other);
+  for (;;) {
+    if (other.empty()) {
+      me.say(wire::BeatUp{});
+      ::poll(nullptr, 0, kBeatMs);
+    } else {
+      me.say(fence);
+      ++fence.fence.number;
+      ::poll(nullptr, 0, kPaceMs);
+    }
+  }
+}
 /// ... each of another name.
 void fence_names(Launcher& me, Takes how) {
   take(me, how);
@@ -462,6 +502,8 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"fence-names-unread", with<fence_names, Takes::nothing>},
     {"fence-names-slow", with<fence_names, Takes::slowly>},
     {"start-programs", start_programs},
+    {"fence-on", fence_on},
+    {"take-none", take_none},
     {"plant-keys", plant_keys},
     {"sign-late", sign_late},
     {"answer-for-others", answer_for_others},
@@ -480,7 +522,7 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
 int main(int argc, char** argv) {
   const auto mode = charmtree::kModes.find(argc > 1 ? argv[1] : "");
   if (mode == charmtree::kModes.end()) {
-    std::fputs("usage: hostile_launcher MODE [FILE]\n", stderr);
+    std::fputs("usage: hostile_launcher MODE [FILE or PROCESS]\n", stderr);
     return 2;
   }
   charmtree::Launcher me;

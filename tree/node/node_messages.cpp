@@ -221,7 +221,6 @@ void Node::from_parent(const wire::Message& message) {
         if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
       },
       [&](const wire::FenceDown& m) {
-        hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);
         const std::size_t most = wire::kMostGiven * std::size_t{seat().job.processes};
         if (!pieces.empty()) host_part.down(whole_fence(pieces, most), *this);
