@@ -186,10 +186,10 @@ def dead(settings: Settings) -> Iterator[Line]:
                 hosts.undrop(name)
             settings.say(f"round {number + 1} of {settings.rounds}")
     whole = statistics.median(run.last("hello", living) for run in runs["all"])
-    up = [run.last("hello", living) for run in runs["abort"]]
-    ratio = statistics.median(up) / whole
+    others = [run.last("hello", living) for run in runs["abort"]]
+    ratio = statistics.median(others) / whole
     what = f"{len(_DEAD)} of {HOSTS} hosts dead"
-    detail = f"{spread(up)} s, without dead {whole:.3g} s"
+    detail = f"{spread(others)} s, without dead {whole:.3g} s"
     yield Line(f"{what}, the others up / without dead", f"{ratio:.2f}; {detail}", "<= 1.2", ratio <= 1.2)
     yield _listed(f"{what}, listed exactly", runs["abort"], set(gone), failing=True)
     started = statistics.median(run.last("spawned", living) for run in runs["all"])

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many fences each group of processes, and each name of one, has had on this host. A program may make up
-// names without end (MPI_Comm_create_from_group with ever new tags). So the host knows those that were used
-// last, GroupFences::kMost of them. A name that comes back after so many others counts anew; where its hosts
-// have not all taken part in the same ones, they may not agree on its number, and its fence is not complete.
+// names without end (MPI_Comm_create_from_group with ever new tags). So of those the host knows what it can
+// beside the groups without a name, GroupFences::kMost of both: those that were used last. A name that comes
+// back after so many others counts anew; where its hosts have not all taken part in the same ones, they may
+// not agree on its number, and its fence is not complete. A group without a name is never forgotten: all
+// processes enter it at their beginning and at their end, whatever some of them have done in between.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -14,8 +17,14 @@ namespace charmtree::proto {
 
 class CountedGroups {
 public:
-  /// Returns that of the group and name whose first fence is `first`. Null: all that it knows are in a fence.
-  GroupFences* use(const wire::Fence& first) {
+  struct Group {
+    GroupFences fences = {};
+    std::size_t open = 0;  // fences that have begun and are not over
+    std::uint64_t used = 0;
+  };
+  /// Returns that of the group and name whose first fence is `first`; the next call may end it. Null: none
+  /// that the host knows may be forgotten.
+  Group* use(const wire::Fence& first) {
     auto found = groups_.find(first);
     if (found == groups_.end()) {
       if (groups_.size() >= GroupFences::kMost && !forget_one()) return nullptr;
@@ -24,29 +33,18 @@ public:
       by_use_.erase(found->second.used);
     }
     by_use_.emplace(found->second.used = ++last_, found);
-    return &found->second.fences;
+    return &found->second;
   }
-  /// One of its fences has begun, or is over.
-  void begun(const wire::Fence& first) { change(first, 1); }
-  void over(const wire::Fence& first) { change(first, -1); }
   std::size_t size() const { return groups_.size(); }
 
 private:
-  struct Group {
-    GroupFences fences = {};
-    int open = 0;
-    std::uint64_t used = 0;
-  };
   using Groups = std::map<wire::Fence, Group>;
 
-  void change(const wire::Fence& first, int by) {
-    if (const auto found = groups_.find(first); found != groups_.end()) found->second.open += by;
-  }
-  /// The one whose last use is the longest ago, of those that are in no fence.
+  /// The one whose last use is the longest ago.
   bool forget_one() {
     for (const auto& [used, group] : by_use_) {
-      const Group& its = group->second;
-      if (its.open > 0 || its.fences.failed > its.fences.entered) continue;
+      const auto& [first, its] = *group;
+      if (first.name.empty() || its.open > 0 || its.fences.failed > its.fences.entered) continue;
       groups_.erase(group);
       by_use_.erase(used);
       return true;

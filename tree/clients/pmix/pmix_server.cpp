@@ -241,11 +241,11 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
     return refuse(
         fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));
   if (open_.size() >= wire::kMostFencesAtOnce * local_.size()) return refuse("too many fences at a time");
-  GroupFences* const fences = groups_.use(fence.fence);
-  if (fences == nullptr) return refuse("too many groups of processes");
-  if (!fences->enter()) return refuse(fences->failure);
-  groups_.begun(fence.fence);
-  fence.fence.number = fences->entered;
+  CountedGroups::Group* const its = groups_.use(fence.fence);
+  if (its == nullptr) return refuse("too many groups of processes");
+  if (!its->fences.enter()) return refuse(its->fences.failure);
+  ++its->open;
+  fence.fence.number = its->fences.entered;
   fence.processes = static_cast<std::uint32_t>(here);
   fence.given = std::move(message.given);
   open_.emplace(fence.fence, message.call);
@@ -259,10 +259,10 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (open != open_.end()) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
-    groups_.over(fence.fence.first());
+    --groups_.use(fence.fence.first())->open;  // a group with an open fence is never forgotten
   } else if (!fence.failure.empty() && local_.count_among(fence.fence.processes) > 0) {
-    if (GroupFences* const fences = groups_.use(fence.fence.first()))
-      fences->fail(fence.fence.number, fence.failure);
+    if (CountedGroups::Group* const its = groups_.use(fence.fence.first()))
+      its->fences.fail(fence.fence.number, fence.failure);
   }
 }
 

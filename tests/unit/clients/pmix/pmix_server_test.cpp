@@ -231,37 +231,54 @@ TEST_CASE("a group whose name is too long, or one too many at a time, fails alon
   CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
 }
 
+namespace {
+
+wire::Fence named(const std::string& name) {
+  return {kService, {{2, 3}}, 1, name};
+}
+
+}  // namespace
+
 TEST_CASE("a program may make up names without end; those of long ago are forgotten", "[pmix]") {
   CountedGroups groups;
-  const auto named = [](std::size_t name) {
-    return wire::Fence{kService, {{2, 3}}, 1, fmt::format("{}", name)};
-  };
-  groups.use(named(0))->enter();
-  groups.begun(named(0));  // and stays in it
-  groups.use(named(1))->fail(1, "a process is lost");
-  for (std::size_t name = 2; name < 3 * GroupFences::kMost; ++name) {
-    REQUIRE(groups.use(named(name)) != nullptr);
-    CHECK(groups.use(named(2))->entered == (name > 2 ? 1 : 0));  // in use again and again
-    if (name == 2) groups.use(named(2))->enter();
+  groups.use(named("open"))->open = 1;
+  groups.use(named("lost"))->fences.fail(1, "a process is lost");
+  groups.use(named(""))->fences.enter();
+  groups.use(named("often"))->fences.enter();
+  groups.use(named("once"))->fences.enter();
+  for (std::size_t i = 0; i < 3 * GroupFences::kMost; ++i) {
+    REQUIRE(groups.use(named(fmt::format("{}", i))) != nullptr);
+    REQUIRE(groups.use(named("often"))->fences.entered == 1);
   }
   CHECK(groups.size() == GroupFences::kMost);
-  CHECK(groups.use(named(0))->entered == 1);
-  CHECK(groups.use(named(1))->failed == 1);
-  CHECK(groups.use(named(3))->entered == 0);
+  CHECK(groups.use(named("open"))->open == 1);
+  CHECK(groups.use(named("lost"))->fences.failed == 1);
+  CHECK(groups.use(named(""))->fences.entered == 1);
+  CHECK(groups.use(named("once"))->fences.entered == 0);
+}
+
+TEST_CASE("a host counts the fences of all processes, however many names some have used", "[pmix]") {
+  Bench b;
+  b.begin();
+  const auto fence = [&](const std::string& name) {
+    b.says(pmix::Entered{1, {{2, 3}}, "", name});
+    const auto up = b.said<wire::FenceUp>();
+    REQUIRE(up.size() == 1);
+    b.server.fenced({up[0].fence, "", std::make_shared<const std::string>()}, b.outputs);
+    b.outputs.clear();
+    return up[0].fence.number;
+  };
+  CHECK(fence("") == 1);
+  for (std::size_t i = 0; i < 2 * GroupFences::kMost; ++i) REQUIRE(fence(fmt::format("{}", i)) == 1);
+  CHECK(fence("") == 2);
 }
 
 TEST_CASE("where all groups that a host knows are in a fence, one more is refused", "[pmix]") {
   CountedGroups groups;
-  const auto named = [](std::size_t name) {
-    return wire::Fence{kService, {{2, 3}}, 1, fmt::format("{}", name)};
-  };
-  for (std::size_t name = 0; name < GroupFences::kMost; ++name) {
-    groups.use(named(name))->enter();
-    groups.begun(named(name));
-  }
-  CHECK(groups.use(named(GroupFences::kMost)) == nullptr);
-  groups.over(named(5));
-  CHECK(groups.use(named(GroupFences::kMost)) != nullptr);
+  for (std::size_t i = 0; i < GroupFences::kMost; ++i) groups.use(named(fmt::format("{}", i)))->open = 1;
+  CHECK(groups.use(named("one more")) == nullptr);
+  groups.use(named("5"))->open = 0;
+  CHECK(groups.use(named("one more")) != nullptr);
 }
 
 TEST_CASE("a group that lies in more ranges than a launcher may say fails alone", "[pmix]") {
