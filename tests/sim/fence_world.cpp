@@ -271,7 +271,6 @@ void World::fence_arrives(Arrival& arrival) {
     return to.take_turn(now_, [&](FencePart& part) { part.up(arrival.link, std::move(*up), to); });
   }
   const auto& down = std::get<wire::FenceDown>(*arrival.message);
-  send_down(arrival.to, down);  // as Node does, before it looks into it
   bool is_over = false;
   to.take_turn(now_, [&](FencePart& part) {
     const FencePart::Pieces whole = part.down(down, to);
