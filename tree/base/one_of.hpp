@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A variant of many types under a name of its own (wire::Message): what every variant has is compiled once,
 // and which alternative a value becomes is looked up. The variant's own constructor asks for each of them
-// whether it might be meant: that was a quarter of the time to compile who makes messages and actions.
+// whether it might be meant, and brings along how each is destroyed, to every file that makes a message
+// (tests/bench/results/build.txt).
 #pragma once
 
 #include <array>
@@ -31,6 +32,19 @@ inline constexpr std::in_place_index_t<IndexIn<std::remove_cvref_t<T>, Variant>:
 
 template <class T, class Variant>
 concept OneOf = (IndexIn<std::remove_cvref_t<T>, Variant>::value < std::variant_size_v<Variant>);
+
+template <class T, class Variant>
+void emplace_from(Variant& one, void* value) {
+  one.template emplace<T>(std::move(*static_cast<T*>(value)));
+}
+/// Moves `value`, which is of the alternative of that index, into the variant. To be called in the one file
+/// that defines what every variant has.
+template <class... Ts>
+void put_into(std::variant<Ts...>& one, std::size_t index, void* value) {
+  using Put = void (*)(std::variant<Ts...>&, void*);
+  static constexpr std::array<Put, sizeof...(Ts)> kPuts{emplace_from<Ts, std::variant<Ts...>>...};
+  kPuts.at(index)(one, value);
+}
 
 template <class R, class T, class F, class Variant>
 R call_with(F& f, Variant& one) {

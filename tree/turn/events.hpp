@@ -259,14 +259,18 @@ using AnyEvent =
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
-  Event(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
-      : AnyEvent(kPlaceOf<T, AnyEvent>, std::forward<T>(value)) {}
+  Event(T value) : Event() {  // NOLINT(google-explicit-constructor)
+    put(IndexIn<T, AnyEvent>::value, &value);
+  }
   Event();
   Event(const Event& other);
   Event(Event&& other) noexcept;
   Event& operator=(const Event& other);
   Event& operator=(Event&& other) noexcept;
   ~Event();
+
+private:
+  void put(std::size_t index, void* value);
 };
 
 // ---- actions
@@ -571,14 +575,18 @@ using AnyAction =
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>
-  Action(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
-      : AnyAction(kPlaceOf<T, AnyAction>, std::forward<T>(value)) {}
+  Action(T value) : Action() {  // NOLINT(google-explicit-constructor)
+    put(IndexIn<T, AnyAction>::value, &value);
+  }
   Action();
   Action(const Action& other);
   Action(Action&& other) noexcept;
   Action& operator=(const Action& other);
   Action& operator=(Action&& other) noexcept;
   ~Action();
+
+private:
+  void put(std::size_t index, void* value);
 };
 using Actions = std::vector<Action>;
 

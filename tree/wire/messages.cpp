@@ -180,7 +180,10 @@ Result<Message> decode_message(std::uint8_t type, std::string_view payload, cons
   return std::move(*message);
 }
 
-Message::Message() = default;
+Message::Message() : AnyMessage(std::in_place_type<BeatUp>) {}
+void Message::put(std::size_t index, void* value) {
+  put_into(*this, index, value);
+}
 Message::Message(const Message& other) = default;
 Message::Message(Message&& other) noexcept = default;
 Message& Message::operator=(const Message& other) = default;

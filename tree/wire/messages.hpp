@@ -458,14 +458,18 @@ using AnyMessage =
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {
   template <OneOf<AnyMessage> T>
-  Message(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
-      : AnyMessage(kPlaceOf<T, AnyMessage>, std::forward<T>(value)) {}
+  Message(T value) : Message() {  // NOLINT(google-explicit-constructor)
+    put(IndexIn<T, AnyMessage>::value, &value);
+  }
   Message();
   Message(const Message& other);
   Message(Message&& other) noexcept;
   Message& operator=(const Message& other);
   Message& operator=(Message&& other) noexcept;
   ~Message();
+
+private:
+  void put(std::size_t index, void* value);
 };
 
 /// True for messages that a parent sends to its child.
