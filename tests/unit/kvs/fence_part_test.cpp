@@ -281,6 +281,7 @@ TEST_CASE("who still waits in a fence that is over hears so again, and nobody el
   CHECK(b.down().size() == 1);
   ++b.progress.epoch;
   b.enter(b.first, "a");
+  CHECK(b.handed_to_all.empty());
   const auto answers = b.answers();
   REQUIRE(answers.size() == 1);
   CHECK(answers[0].first == b.first);
@@ -377,6 +378,7 @@ TEST_CASE("fences whose names never come again are kept in bounds, each child ha
   b.down();
   enter(b.first, 4, 4999 - 63);  // the oldest that the process may still be in
   enter(b.second, 5, -1);
+  CHECK(b.handed_to_all.empty());
   CHECK(b.answers().size() == 2);
   for (int name = 0; name < 1000; ++name) {
     for (const LinkId link : {b.first, b.second})
