@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ccs/clients.hpp"
+#include "ccs/plan.hpp"
 #include "ccs/stdio_feed.hpp"
 #include "ccs/token_seal.hpp"
 #include "tree/turn/events.hpp"
@@ -30,15 +31,6 @@ namespace charmtree::ccs {
 
 /// What is to go down the tree, each to the launcher of a process.
 using Requests = std::vector<std::pair<std::uint32_t, wire::Message>>;
-
-/// What is served, and to whom.
-struct Plan {
-  std::uint32_t address = 0;  // IPv4 of this host, host byte order: what clients on loopback are said to have
-  Keys keys = {};
-  Guard::Secret secret{};
-  std::set<std::string> denied = {};  // handlers
-  Duration timeout{0};                // of a request; 0: none
-};
 
 /// The programs that requests are for.
 struct Programs {

@@ -64,6 +64,7 @@
 #include "tree/io/ssh/signer.hpp"
 #include "tree/io/stacks/stack_helper.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/node/node.hpp"
 
 using namespace charmtree;
 

@@ -63,11 +63,11 @@ int Job::join(const std::string& socket, std::uint32_t process) {
 int Job::join_once(const std::string& socket, const native::Hello& hello, const Deadline& deadline) {
   if (const int error = channel_.connect(socket, deadline); error != CT_OK) return error;
   channel_.send(hello, deadline);  // whatever went wrong, the launcher's last word says more
-  native::FromLauncher answer;
+  native::FromLauncher answer = native::Refused{};
   if (const int error = channel_.receive(answer, deadline); error != CT_OK) return error;
-  if (std::holds_alternative<native::Refused>(answer)) return CT_EREFUSED;
-  if (std::holds_alternative<native::Finished>(answer)) return CT_EENDED;
-  const auto* welcome = std::get_if<native::Welcome>(&answer);
+  if (holds_alternative<native::Refused>(answer)) return CT_EREFUSED;
+  if (holds_alternative<native::Finished>(answer)) return CT_EENDED;
+  const auto* welcome = get_if<native::Welcome>(&answer);
   if (welcome == nullptr || welcome->process != hello.process) return CT_EPROTO;
   self_ = *welcome;
   barriers_.heard(self_.epoch);
@@ -145,10 +145,10 @@ int Job::on(M& message) {
 /// CT_ETIMEDOUT, or what came of one message; final errors are kept.
 int Job::hear_one(const Deadline& deadline) {
   if (broken_ != CT_OK) return broken_;
-  native::FromLauncher message;
+  native::FromLauncher message = native::Finished{};
   int error = channel_.receive(message, deadline);
   if (error == CT_ETIMEDOUT) return error;
-  if (error == CT_OK) error = std::visit([this](auto& m) { return on(m); }, message);
+  if (error == CT_OK) error = dispatch([this](auto& m) { return on(m); }, message);
   broken_ = error;
   return error;
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "tree/base/join.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
 
@@ -438,7 +439,7 @@ struct Setter {
     const auto name = std::find(names.begin(), names.end(), value.text);
     if (name == names.end()) {
       const std::vector<std::string_view> others{names.begin(), names.end() - 1};
-      return bad_value(row, value.text, fmt::format("{} or {}", fmt::join(others, ", "), *(names.end() - 1)));
+      return bad_value(row, value.text, fmt::format("{} or {}", join(others, ", "), *(names.end() - 1)));
     }
     member.in(options) = static_cast<E>(static_cast<int>(first) + (name - names.begin()));
     return {};

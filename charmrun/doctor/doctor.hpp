@@ -10,7 +10,7 @@
 #include <string>
 
 #include "charmrun/doctor/checkup_record.hpp"
-#include "tree/node/root_controller.hpp"
+#include "tree/node/root_plan.hpp"
 
 namespace charmtree {
 

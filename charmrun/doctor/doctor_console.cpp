@@ -2,7 +2,6 @@
 #include "charmrun/doctor/doctor_console.hpp"
 
 #include <utility>
-#include <variant>
 
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
@@ -18,7 +17,7 @@ void DoctorConsole::perform(io::UserAction action) {
       [this](proto::Examined& a) { examined(a.checkup); },
       [this](auto& a) { Console::perform(std::move(a)); },
   };
-  std::visit(act, action);
+  dispatch(act, action);
 }
 
 void DoctorConsole::record(const proto::Record& record) {

@@ -83,7 +83,7 @@ std::optional<Mistake> HostPattern::parse(std::string_view text, HostPattern& ou
       std::size_t digits = 0;
       for (const Range& range : piece.ranges) {
         numbers += std::min(range.high - range.low + 1, kMaxPatternHosts + 1);
-        digits = std::max({digits, range.width, fmt::formatted_size("{}", range.high)});
+        digits = std::max({digits, range.width, std::to_string(range.high).size()});
       }
       length += digits;
       out.count_ = numbers > kMaxPatternHosts ? numbers : out.count_ * numbers;
@@ -108,7 +108,7 @@ void HostPattern::expand_from(std::size_t piece, std::string& prefix, std::vecto
   const std::size_t number_at = prefix.size();
   for (const Range& range : pieces_[piece].ranges) {
     for (std::uint64_t number = range.low; number <= range.high; ++number) {
-      fmt::format_to(std::back_inserter(prefix), "{:0{}}", number, range.width);
+      prefix += fmt::format("{:0{}}", number, range.width);
       expand_from(piece + 1, prefix, out);
       prefix.resize(number_at);
     }

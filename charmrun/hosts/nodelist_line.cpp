@@ -2,13 +2,13 @@
 #include "charmrun/hosts/nodelist_line.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "charmrun/hosts/host_set.hpp"
+#include "tree/base/join.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -36,9 +36,9 @@ Mistake unknown_key(const LineWord& word, std::string_view key) {
   std::array<std::string_view, kKeys.size()> names;
   std::transform(kKeys.begin(), kKeys.end(), names.begin(), [](const KeyRow& row) { return row.name; });
   const std::string_view guess = closest_word(key, names);
-  return {word.offset,
-          guess.empty() ? fmt::format("unknown key '{}' (known: {})", quotable(key), fmt::join(names, ", "))
-                        : fmt::format("unknown key '{}'; did you mean '{}'?", quotable(key), guess)};
+  return {word.offset, guess.empty()
+                           ? fmt::format("unknown key '{}' (known: {})", quotable(key), join(names, ", "))
+                           : fmt::format("unknown key '{}'; did you mean '{}'?", quotable(key), guess)};
 }
 
 std::optional<Mistake> find_key(const LineWord& word, const KeyRow*& row) {

@@ -12,6 +12,7 @@
 #include "charmrun/mpiexec/app_file.hpp"
 #include "charmrun/mpiexec/help_head.hpp"
 #include "charmrun/mpiexec/settings.hpp"
+#include "tree/base/join.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
 
@@ -384,7 +385,7 @@ Result<void> Reader::take_setting(const Setting& row, const std::string& name, c
 std::string Reader::meaning() const {
   if (!agent_.empty() || !agent_words_.empty())
     return fmt::format("++remote-shell {}{}", agent_.empty() ? "ssh" : agent_, agent_words_);
-  return fmt::format("{}", fmt::join(line_.options, " "));
+  return join(line_.options, " ");
 }
 
 /// Takes over what one setting means. Returns why not, or nothing.

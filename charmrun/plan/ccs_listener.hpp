@@ -9,9 +9,12 @@
 
 #include "charmrun/cli/options.hpp"
 #include "tree/base/result.hpp"
-#include "tree/io/host/runner.hpp"
 
 namespace charmtree {
+
+namespace io {
+class Runner;
+}
 
 struct CcsListener {
   std::uint32_t announced = 0;           // IPv4, host byte order

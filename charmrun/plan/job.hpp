@@ -13,7 +13,7 @@
 #include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/history.hpp"
 #include "tree/base/result.hpp"
-#include "tree/node/root_controller.hpp"
+#include "tree/node/root_plan.hpp"
 
 namespace charmtree {
 

@@ -17,6 +17,7 @@
 #include "tree/io/host/own_addresses.hpp"
 #include "tree/io/link/remote_command.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/job/start_report.hpp"
 #include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "charmrun/plan/placement.hpp"
 #include "charmrun/report/report.hpp"
+#include "tree/base/join.hpp"
 #include "tree/job/provision.hpp"
 #include "tree/overlay/host_pool.hpp"
 #include "tree/overlay/predictor.hpp"
@@ -87,7 +88,7 @@ std::string hosts_row(const LoginCosts& logins, const Size& size, std::size_t li
   if (logins.local > 0) kinds.push_back(fmt::format("{} on this machine", logins.local));
   if (logins.ssh > 0) kinds.push_back(fmt::format("{} by ssh", logins.ssh));
   if (logins.command > 0) kinds.push_back(fmt::format("{} by a remote-shell command", logins.command));
-  std::string text = fmt::format("{}", fmt::join(kinds, ", "));
+  std::string text = join(kinds, ", ");
   if (size.hosts < listed) text += fmt::format("; {} of them are used", size.hosts);
   if (size.hosts > listed)
     text +=
@@ -105,7 +106,7 @@ std::string placement_rows(const Size& size, const std::optional<Topology>& here
         hosts_with.size() == 1 ? size.hosts == 1 ? "the host" : "each host" : plural(hosts, "host", "hosts");
     parts.push_back(fmt::format("{} on {}", plural(processes, "process", "processes"), on));
   }
-  std::string text = row("placement", fmt::format("{}; {} in each process", fmt::join(parts, ", "),
+  std::string text = row("placement", fmt::format("{}; {} in each process", join(parts, ", "),
                                                   plural(size.pes_per_process, "PE", "PEs")));
   if (size.by_topology && here)
     text += row("", fmt::format("by the {} of this machine{}", to_string(*here),
@@ -123,7 +124,7 @@ std::string login_rows(const LoginCosts& logins, const proto::Postal& postal, bo
   if (local) return text + row("", "assumed; that all share this machine's cores is left out");
   if (logins.known == 0) return text + row("", "assumed: no login to such hosts has been measured yet");
   std::string source = fmt::format("measured: {} to \"{}\"", plural(logins.logins, "login", "logins"),
-                                   fmt::join(logins.patterns, "\", \""));
+                                   join(logins.patterns, "\", \""));
   if (logins.known < logins.remote())
     source +=
         fmt::format("; assumed for {} of the {} hosts", logins.remote() - logins.known, logins.remote());

@@ -30,7 +30,7 @@ Error unreadable(const std::string& path, std::string_view option) {
   return bad_input(fmt::format("++{}: {}: {}", option, path, strerror(errno)));
 }
 
-class Builder {
+class FileCollector {
 public:
   Result<void> add_program(std::string_view program, const Command& arguments, const ProgramFile& file,
                            const std::string& directory);
@@ -44,7 +44,7 @@ private:
   wire::StagedFiles staged_;
 };
 
-Result<void> Builder::add(std::string name, const std::string& source, std::string_view option) {
+Result<void> FileCollector::add(std::string name, const std::string& source, std::string_view option) {
   if (staged_.files.size() == kMostFiles)
     return bad_input(fmt::format("++{}: more than {} files", option, kMostFiles), "pack them into one");
   const std::string path = fs::absolute(source).string();  // whoever reads it may be elsewhere
@@ -72,8 +72,8 @@ Result<void> Builder::add(std::string name, const std::string& source, std::stri
 }
 
 /// Of a Python program its script.
-Result<void> Builder::add_program(std::string_view program, const Command& arguments, const ProgramFile& file,
-                                  const std::string& directory) {
+Result<void> FileCollector::add_program(std::string_view program, const Command& arguments,
+                                        const ProgramFile& file, const std::string& directory) {
   constexpr std::string_view kOption = "stage-program";
   std::string source = file.path;
   std::uint32_t word = 0;
@@ -110,7 +110,7 @@ Result<void> Builder::add_program(std::string_view program, const Command& argum
   return {};
 }
 
-Result<void> Builder::add_folder(const std::string& name, const std::string& path) {
+Result<void> FileCollector::add_folder(const std::string& name, const std::string& path) {
   std::error_code failure;
   std::vector<std::string> found;
   const auto links = fs::directory_options::follow_directory_symlink;
@@ -132,7 +132,7 @@ Result<void> Builder::add_folder(const std::string& name, const std::string& pat
 }
 
 /// A folder with all that is below it. Names that are one file are not looked into for commas.
-Result<void> Builder::add_inputs(const std::string& list, const std::string& directory) {
+Result<void> FileCollector::add_inputs(const std::string& list, const std::string& directory) {
   const bool is_one = ::access(absolute(list, directory).c_str(), F_OK) == 0;
   const std::vector<std::string> paths = is_one ? std::vector<std::string>{list} : split_list(list);
   std::vector<std::string> names;
@@ -158,7 +158,7 @@ Result<void> Builder::add_inputs(const std::string& list, const std::string& dir
 
 Result<wire::StagedFiles> staged_files(const Options& options, const std::vector<ProgramFile>& programs,
                                        const std::string& directory) {
-  Builder builder;
+  FileCollector builder;
   for (std::size_t i = 0; options.process.stage_program && i < programs.size(); ++i) {
     const bool is_first = i == 0;
     const std::string& program = is_first ? options.program : options.further[i - 1].program;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "charmrun/plan/state_file.hpp"
+#include "tree/base/join.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
@@ -187,7 +188,7 @@ Result<std::string> choose_tree(const std::vector<std::string>& ids, const std::
   if (fitting.size() == 1) return fitting.front();
   if (ids.empty())
     return bad_input("no job of yours is kept alive", "jobs are that are started with ++keep-alive");
-  const std::string all = fmt::format("{}", fmt::join(ids, ", "));
+  const std::string all = join(ids, ", ");
   return bad_input(wanted.empty()    ? fmt::format("{} jobs of yours are kept alive", ids.size())
                    : fitting.empty() ? fmt::format("no job that is kept alive is called '{}'", wanted)
                                      : fmt::format("'{}' may be {} jobs", wanted, fitting.size()),

@@ -10,7 +10,7 @@
 
 #include "charmrun/cli/options.hpp"
 #include "tree/base/result.hpp"
-#include "tree/node/root_controller.hpp"
+#include "tree/node/root_plan.hpp"
 
 namespace charmtree {
 

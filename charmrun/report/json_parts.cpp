@@ -2,6 +2,7 @@
 #include "charmrun/report/json_parts.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // What more than one of our JSON documents says (++report, ++json, ++status), in the same words. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>  // files that make or read documents include the rest
 
 #include "tree/base/time.hpp"
 #include "tree/turn/ending.hpp"

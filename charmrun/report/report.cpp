@@ -2,6 +2,7 @@
 #include "charmrun/report/report.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

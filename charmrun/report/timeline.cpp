@@ -2,6 +2,7 @@
 #include "charmrun/report/timeline.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -111,7 +111,7 @@ private:
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += fmt::format(format, std::forward<Args>(args)...);
   }
   double x_of(Duration time) const { return left_ + seconds(time) * scale_; }
   double indent_of(const LauncherRecord& launcher) const {

@@ -57,10 +57,9 @@ public:
   }
 
   void dispatch(proto::Event event) override {
-    if (auto* read = std::get_if<proto::InputRead>(&event))
-      return say(session::Typed{read->bytes, read->end});
-    if (auto* shown = std::get_if<proto::Shown>(&event)) return say(session::Delivered{shown->process});
-    if (auto* signal = std::get_if<proto::UserSignal>(&event))
+    if (auto* read = get_if<proto::InputRead>(&event)) return say(session::Typed{read->bytes, read->end});
+    if (auto* shown = get_if<proto::Shown>(&event)) return say(session::Delivered{shown->process});
+    if (auto* signal = get_if<proto::UserSignal>(&event))
       say(session::Signalled{static_cast<std::uint8_t>(signal->signal)});
   }
   void check_flow() override {

@@ -15,6 +15,7 @@
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/job/output_queue.hpp"
+#include "tree/node/node.hpp"
 
 namespace charmtree {
 
@@ -211,7 +212,7 @@ void SessionListener::perform(io::UserAction action) {
       [this](proto::RunOver& a) { run_over(a.result); },
       [this]<OneOf<OfSession> A>(A& a) { console_.perform(std::move(a)); },
   };
-  std::visit(act, action);
+  dispatch(act, action);
 }
 
 void SessionListener::show(proto::Show action) {

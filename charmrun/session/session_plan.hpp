@@ -6,7 +6,7 @@
 
 #include "charmrun/session/session_message.hpp"
 #include "tree/base/result.hpp"
-#include "tree/node/root_controller.hpp"
+#include "tree/node/root_plan.hpp"
 
 namespace charmtree {
 

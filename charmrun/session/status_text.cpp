@@ -2,12 +2,14 @@
 #include "charmrun/session/status_text.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 
 #include "charmrun/report/json_parts.hpp"
 #include "charmrun/report/report.hpp"
+#include "tree/base/join.hpp"
 #include "tree/base/visible.hpp"
 #include "tree/wire/words.hpp"
 
@@ -73,9 +75,9 @@ std::string not_taken_over(const RootlessJob& job) {
 std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Host>& hosts,
                         const proto::JobStatus& status, Duration elapsed,
                         const std::optional<SessionStatus>& session) {
-  std::string command = fmt::format("{}", fmt::join(job.arguments, " "));
+  std::string command = join(job.arguments, " ");
   for (const wire::FurtherProgram& each : job.spawn.further)
-    command += fmt::format(" : {}", fmt::join(each.arguments, " "));
+    command += fmt::format(" : {}", join(each.arguments, " "));
   Json json = {{"format", kStatusFormat},
                {"job", job.id},
                {"pid", pid},
@@ -240,7 +242,7 @@ Result<std::string> choose_session(const std::vector<std::string>& answers, cons
   if (fitting.size() == 1) return fitting.front();
   if (ids.empty())
     return bad_input("no session of yours is running on this machine", "charmrun ++session starts one");
-  const std::string all = fmt::format("{}", fmt::join(ids, ", "));
+  const std::string all = join(ids, ", ");
   if (wanted.empty())
     return bad_input(fmt::format("{} sessions of yours are running", ids.size()), "say which one: " + all);
   return ambiguous(fitting.size(), "sessions", wanted, "there is: " + all);
@@ -257,7 +259,7 @@ Result<std::string> choose_job(const std::vector<std::string>& answers, const st
     return bad_input(
         fmt::format("no job that answers is {}; {} {} not",
                     wanted.empty() ? "running here" : fmt::format("called '{}'", quotable(wanted)),
-                    fmt::join(silent, ", "), silent.size() == 1 ? "does" : "do"),
+                    join(silent, ", "), silent.size() == 1 ? "does" : "do"),
         "is its charmrun suspended, or held by a debugger?");
   if (wanted.empty()) {
     return answers.empty()

@@ -16,6 +16,7 @@
 #include "tree/base/visible.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/node/node.hpp"
 
 namespace charmtree {
 
@@ -137,7 +138,7 @@ void Console::perform(io::UserAction action) {
       [](const proto::RunOver&) {},  // comes only in a session, to SessionListener
       [this](const proto::KeepTree& a) { keep_tree(a); },
   };
-  std::visit(act, action);
+  dispatch(act, action);
 }
 
 /// With its terminal a job that is kept alive loses its root, by the signal that the shell may not have sent.

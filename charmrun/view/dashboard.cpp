@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/view/dashboard.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -52,7 +54,8 @@ Json command_of(const wire::JobSpec& job) {
 Dashboard::Dashboard(const wire::JobSpec& job, const std::vector<Host>& hosts, int pid, std::string root,
                      Instant started)
     : started_(started),
-      job_{{"id", job.id}, {"pid", pid}, {"root", std::move(root)}, {"command", command_of(job)}} {
+      job_(std::make_shared<const Json>(
+          Json{{"id", job.id}, {"pid", pid}, {"root", std::move(root)}, {"command", command_of(job)}})) {
   place(hosts);
 }
 
@@ -247,16 +250,17 @@ void Dashboard::drop(std::map<Version, Piece>::iterator piece) {
 
 void Dashboard::end(const Finish& finish, const std::string& host, Instant now) {
   ++version_;
-  end_ = {{"status", finish.signal != 0 ? status_of_signal(finish.signal) : finish.status},
-          {"signal", finish.signal},
-          {"seconds", rounded_seconds(now - started_)}};
-  end_.update(ending_parts(finish.why));
-  if (!host.empty()) end_["host"] = host;
+  Json end = {{"status", finish.signal != 0 ? status_of_signal(finish.signal) : finish.status},
+              {"signal", finish.signal},
+              {"seconds", rounded_seconds(now - started_)}};
+  end.update(ending_parts(finish.why));
+  if (!host.empty()) end["host"] = host;
+  end_ = std::make_shared<const Json>(std::move(end));
   if (finish.why.process) first_failed_ = finish.why.process;
 }
 
 Json Dashboard::job_part() const {
-  Json json = job_;
+  Json json = *job_;
   json["hosts_per_row"] = hosts_per_row_;
   json["lists_all"] = lists_all();
   json["limits"] = {{"tail", kMaxTail}, {"output", kMaxOutput}, {"listed", kMaxListed}};
@@ -331,7 +335,7 @@ std::string Dashboard::changes(Version since, const JobStatus& status, Instant n
   json["rows"] = rows_part(known);
   json["processes"] = processes_part(known);
   add_output(since > version_ ? 0 : since, json);
-  if (!end_.is_null()) json["end"] = end_;
+  if (end_) json["end"] = *end_;
   return json_text(json);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,7 +103,7 @@ private:
   };
 
   Instant started_;
-  Json job_;
+  std::shared_ptr<const Json> job_;
   Version version_ = 1;
   std::size_t hosts_per_row_ = 1;
   std::vector<Row> rows_;
@@ -116,8 +117,8 @@ private:
   std::map<Version, Piece> pieces_;
   std::map<std::uint32_t, Tail> tails_;
   std::size_t output_bytes_ = 0;
-  Version dropped_ = 0;  // the newest piece that is not kept any more
-  Json end_;
+  Version dropped_ = 0;              // the newest piece that is not kept any more
+  std::shared_ptr<const Json> end_;  // null: it is not over
 };
 
 }  // namespace charmtree

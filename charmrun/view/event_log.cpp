@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/view/event_log.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <charconv>
 #include <utility>
 

@@ -232,16 +232,16 @@ private:
   }
   void heard(const proto::Event& event) {
     proto::ClientOutputs outputs;
-    if (const auto* one = std::get_if<proto::ClientOpened>(&event))
+    if (const auto* one = get_if<proto::ClientOpened>(&event))
       server_.opened(one->client, io::now(), outputs);
-    else if (const auto* bytes = std::get_if<proto::ClientBytes>(&event))
+    else if (const auto* bytes = get_if<proto::ClientBytes>(&event))
       server_.received(bytes->client, bytes->bytes, io::now(), outputs);
     obey(outputs);
   }
   void obey(proto::ClientOutputs& outputs) {
     for (proto::ClientOutput& output : outputs) {
-      if (std::holds_alternative<proto::Registered>(output)) ++registered_;
-      if (auto* send = std::get_if<proto::ToClient>(&output))
+      if (holds_alternative<proto::Registered>(output)) ++registered_;
+      if (auto* send = get_if<proto::ToClient>(&output))
         listener_.send(send->client, std::move(send->bytes), std::move(send->tail), send->shared);
     }
   }

@@ -18,7 +18,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tree/wire/ccs_message.hpp"
@@ -69,7 +68,7 @@ public:
   M await() {
     for (;;) {
       wire::Message message = hear();
-      if (auto* wanted = std::get_if<M>(&message)) return std::move(*wanted);
+      if (auto* wanted = get_if<M>(&message)) return std::move(*wanted);
     }
   }
 
@@ -148,12 +147,12 @@ private:
   }
 
   void note(const wire::Message& message) {
-    ended = ended || std::holds_alternative<wire::End>(message);
-    if (std::holds_alternative<wire::FenceDown>(message)) ++fences_over;
-    const auto* more = std::get_if<wire::Assign>(&message);
+    ended = ended || holds_alternative<wire::End>(message);
+    if (holds_alternative<wire::FenceDown>(message)) ++fences_over;
+    const auto* more = get_if<wire::Assign>(&message);
     if (more != nullptr) given_.insert(given_.end(), more->hosts.begin(), more->hosts.end());
     // The one that is started to clean up behind us does so.
-    if (std::holds_alternative<wire::Sweep>(message)) say(wire::Swept{0});
+    if (holds_alternative<wire::Sweep>(message)) say(wire::Swept{0});
   }
 
   /// Takes 64 KiB in a while: 12 MB/s at most.
@@ -243,7 +242,7 @@ void answer_for_others(Launcher& me, const std::string&) {
   me.registered();
   for (std::uint32_t few = kFew; !me.ended;) {
     const wire::Message message = me.hear();
-    const auto* request = std::get_if<wire::CcsForward>(&message);
+    const auto* request = get_if<wire::CcsForward>(&message);
     const auto asked = wire::parse_ccs_delivery(request != nullptr ? request->bytes : std::string{});
     if (!asked) continue;
     const std::uint32_t guesses = asked->handler == "guess" ? kMany : std::exchange(few, 0);
@@ -466,10 +465,10 @@ void start_programs(Launcher& me, const std::string& file) {
   request(kEarly);
   while (!me.ended) {
     const wire::Message message = me.hear();
-    if (std::holds_alternative<wire::Numbers>(message)) {
+    if (holds_alternative<wire::Numbers>(message)) {
       me.up();
       request(kRunning);
-    } else if (const auto* begun = std::get_if<wire::WorldBegun>(&message)) {
+    } else if (const auto* begun = get_if<wire::WorldBegun>(&message)) {
       for (const wire::Share& share : begun->shares) {
         if (share.host != me.self.index) continue;
         wire::Facts facts;
@@ -477,7 +476,7 @@ void start_programs(Launcher& me, const std::string& file) {
         facts.first_ok = share.first_process;
         me.say(facts);
       }
-    } else if (const auto* reply = std::get_if<wire::Answered>(&message)) {
+    } else if (const auto* reply = get_if<wire::Answered>(&message)) {
       const std::string what = reply->failure.empty() ? "number " + reply->bytes : reply->failure;
       write_down(file, (reply->id.number == kEarly ? "early: " : "running: ") + what);
       if (++replies == kRunning) me.exited(me.self.processes);

@@ -35,11 +35,11 @@ void check(const ccs::Requests& down, bool keys_only) {
   require(down.empty() || !keys_only);  // no fuzzer finds a hash
   std::string payload;
   for (const auto& [process, message] : down) {
-    if (const auto* spread = std::get_if<wire::CcsSpread>(&message)) {
+    if (const auto* spread = get_if<wire::CcsSpread>(&message)) {
       check(*spread);
       continue;
     }
-    const auto& piece = std::get<wire::CcsForward>(message);
+    const auto& piece = get<wire::CcsForward>(message);
     require(process < kProcesses && piece.process == process);
     payload += piece.bytes;
     if (!piece.last) continue;

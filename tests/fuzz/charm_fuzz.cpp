@@ -267,7 +267,7 @@ void World::request(std::uint32_t process, std::size_t count) {
 
 void World::check() {
   for (const ClientOutput& output : outputs_) {
-    std::visit([this](const auto& each) { check(each); }, output);
+    dispatch([this](const auto& each) { check(each); }, output);
   }
   outputs_.clear();
   for (auto& [process, t] : told_) {

@@ -109,7 +109,7 @@ public:
           ask(script, out);
         break;
     }
-    for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
+    for (const ClientOutput& output : out) dispatch([this](const auto& o) { check(o); }, output);
   }
 
 private:
@@ -230,15 +230,15 @@ private:
     require(frame.ok() && frame->has_value());
     const auto message = native::decode_from_launcher(**frame);
     require(message.ok());
-    if (const auto* port = std::get_if<native::Port>(&*message))
+    if (const auto* port = get_if<native::Port>(&*message))
       require(o.port && o.port->kind == port->kind && o.port->of == kCount && o.port->rank < kCount);
     else
       require(!o.port);
-    if (const auto* topology = std::get_if<native::Topology>(&*message))
+    if (const auto* topology = get_if<native::Topology>(&*message))
       return require(topology->is_there == (o.shared.coded != nullptr));
-    const bool is_table = std::holds_alternative<native::Table>(*message);
-    const bool is_values = std::holds_alternative<native::Values>(*message);
-    if (is_table || is_values || !std::holds_alternative<native::FenceOver>(*message))
+    const bool is_table = holds_alternative<native::Table>(*message);
+    const bool is_values = holds_alternative<native::Values>(*message);
+    if (is_table || is_values || !holds_alternative<native::FenceOver>(*message))
       require((is_table || is_values) == (o.shared.coded != nullptr));
   }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }

@@ -91,7 +91,7 @@ public:
         if (open_.contains(client)) server_.received(client, std::string{rest} + "\n", {}, out);
         break;
     }
-    for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
+    for (const ClientOutput& output : out) dispatch([this](const auto& o) { check(o); }, output);
   }
 
 private:

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "tests/fuzz/script.hpp"
 #include "tree/clients/pmix/pmix_server.hpp"
@@ -140,7 +139,7 @@ private:
     if (is_open_) server_.received(kHelper, bytes, {}, out);
   }
   void hear(const ClientOutputs& out) {
-    for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
+    for (const ClientOutput& output : out) dispatch([this](const auto& o) { check(o); }, output);
   }
   void become(std::uint32_t process, int what, int only_from) {
     require(process >= kFirst && process < kFirst + kCount && is_ready_);

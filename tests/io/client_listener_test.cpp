@@ -37,11 +37,11 @@ struct Launcher {
   std::function<void(proto::ClientId)> on_bytes = [](proto::ClientId) {};
   ClientListener listener{io,
                           {[this](const proto::Event& event) {
-                             if (const auto* one = std::get_if<proto::ClientOpened>(&event))
+                             if (const auto* one = get_if<proto::ClientOpened>(&event))
                                opened.push_back(one->client);
-                             if (const auto* one = std::get_if<proto::ClientClosed>(&event))
+                             if (const auto* one = get_if<proto::ClientClosed>(&event))
                                (one->listens ? silent : closed).push_back(one->client);
-                             if (const auto* one = std::get_if<proto::ClientBytes>(&event)) {
+                             if (const auto* one = get_if<proto::ClientBytes>(&event)) {
                                said += one->bytes;
                                on_bytes(one->client);
                              }

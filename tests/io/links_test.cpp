@@ -80,7 +80,7 @@ struct Bench {
   }
   void on(proto::Event event) {
     const Overloaded act{[&](const proto::LinkMessage& m) {
-                           const auto* reply = std::get_if<wire::InquiryReply>(&m.message);
+                           const auto* reply = get_if<wire::InquiryReply>(&m.message);
                            if (reply == nullptr) return;
                            ++handled;
                            answer(reply->asker);

@@ -91,12 +91,11 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
   job.secret = "secret";
   asio::io_context io{1};
   int adopters = 0;
-  Links links{
-      io,
-      {},
-      [&](const proto::Event& event) { adopters += std::holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
-      [](proto::LinkId) {},
-      [](proto::LinkId) { return wire::Remit{}; }};
+  Links links{io,
+              {},
+              [&](const proto::Event& event) { adopters += holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
+              [](proto::LinkId) {},
+              [](proto::LinkId) { return wire::Remit{}; }};
   const std::string name = health::adoption_socket(job, 3);
   REQUIRE(links.open_to_adopters(name));
   REQUIRE(links.open_to_adopters(name));  // for the next run

@@ -25,11 +25,11 @@ struct Controller {
 
   proto::Spooled write(std::uint64_t offset, std::string bytes) {
     file.execute(proto::SpoolWrite{offset, std::make_shared<const std::string>(std::move(bytes))});
-    return std::get<proto::Spooled>(answer());
+    return get<proto::Spooled>(answer());
   }
   proto::Unspooled read(std::uint64_t offset, std::size_t size, bool last = false) {
     file.execute(proto::SpoolRead{offset, size, last});
-    return std::get<proto::Unspooled>(answer());
+    return get<proto::Unspooled>(answer());
   }
   proto::Event answer() {
     while (answers.empty()) io.run_one();
@@ -92,10 +92,10 @@ TEST_CASE("what is handed out is carried out in order", "[spool_file]") {
   controller.file.execute(proto::SpoolRead{0, 5, false});
   controller.file.execute(proto::SpoolWrite{0, std::make_shared<const std::string>("again")});
   controller.file.execute(proto::SpoolRead{0, 5, true});
-  CHECK(std::get<proto::Spooled>(controller.answer()).failure.empty());
-  CHECK(std::get<proto::Unspooled>(controller.answer()).bytes == "first");
-  CHECK(std::get<proto::Spooled>(controller.answer()).failure.empty());
-  CHECK(std::get<proto::Unspooled>(controller.answer()).bytes == "again");
+  CHECK(get<proto::Spooled>(controller.answer()).failure.empty());
+  CHECK(get<proto::Unspooled>(controller.answer()).bytes == "first");
+  CHECK(get<proto::Spooled>(controller.answer()).failure.empty());
+  CHECK(get<proto::Unspooled>(controller.answer()).bytes == "again");
 }
 
 TEST_CASE("what the disk refuses is told with the place and the reason", "[spool_file]") {

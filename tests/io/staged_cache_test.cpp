@@ -64,15 +64,15 @@ struct Host {
   proto::FilesFound find(std::vector<wire::StagedFile> files, bool at_root = false) {
     cache.execute(proto::FindFiles{
         std::make_shared<wire::StagedFiles>(wire::StagedFiles{std::move(files), {}}), at_root});
-    return std::get<proto::FilesFound>(answer());
+    return get<proto::FilesFound>(answer());
   }
   proto::FileWritten write(std::uint32_t number, std::uint64_t offset, std::string bytes) {
     cache.execute(proto::WritePiece{number, offset, std::move(bytes)});
-    return std::get<proto::FileWritten>(answer());
+    return get<proto::FileWritten>(answer());
   }
   proto::PieceRead read(std::uint32_t number, std::uint64_t offset, std::uint32_t size) {
     cache.execute(proto::ReadPiece{7, number, offset, size});
-    return std::get<proto::PieceRead>(answer());
+    return get<proto::PieceRead>(answer());
   }
   proto::Event answer() {
     REQUIRE(answers.size() == 1);

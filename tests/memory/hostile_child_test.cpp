@@ -103,7 +103,7 @@ private:
     Actions out;
     node_.on(event, now_, out);
     for (Action& action : out) {
-      if (const auto* send = std::get_if<Send>(&action)) {
+      if (const auto* send = get_if<Send>(&action)) {
         const auto frames = wire::encode_frames(send->message);
         const std::size_t size = frames.ok() ? frames->size() : 0;
         answered_ += size;
@@ -111,12 +111,11 @@ private:
         flow_.sent(kChild, size, waiting_, kChild, now_);
         continue;
       }
-      if (const auto* close = std::get_if<CloseLink>(&action); close != nullptr && close->link == kChild)
+      if (const auto* close = get_if<CloseLink>(&action); close != nullptr && close->link == kChild)
         closed_ = true;
-      const bool is_kept = std::holds_alternative<Say>(action) || std::holds_alternative<Show>(action) ||
-                           std::holds_alternative<Record>(action) || std::holds_alternative<Sign>(action) ||
-                           std::holds_alternative<Examined>(action) ||
-                           std::holds_alternative<StoreHostKey>(action);
+      const bool is_kept = holds_alternative<Say>(action) || holds_alternative<Show>(action) ||
+                           holds_alternative<Record>(action) || holds_alternative<Sign>(action) ||
+                           holds_alternative<Examined>(action) || holds_alternative<StoreHostKey>(action);
       if (is_kept) kept_.push_back(std::move(action));
     }
   }
@@ -234,7 +233,7 @@ std::vector<std::string> wrong_floods(const Speaker& speaker, const Kind& kind, 
   RootPlan plan = plan_of(speaker);
   kind.change(plan);
   std::vector<std::string> wrong;
-  for (std::uint8_t type = 0; type < std::variant_size_v<wire::AnyMessage>; ++type) {
+  for (std::uint8_t type = 0; type < wire::AnyMessage::kTypes; ++type) {
     for (const Making& making : makings(type, speaker)) {
       Root root{plan, speaker};
       if (running) root.run();
@@ -287,7 +286,7 @@ TEST_CASE("nor by mutated messages", "[memory]") {
   Random random{7};
   const Speaker speaker;
   const RootPlan plan = plan_of(speaker);
-  for (std::uint8_t type = 0; type < std::variant_size_v<wire::AnyMessage>; ++type) {
+  for (std::uint8_t type = 0; type < wire::AnyMessage::kTypes; ++type) {
     for (std::uint32_t turn = 0; turn < 100; ++turn) {
       const Making making{turn % std::max<std::size_t>(1, lengths_of(type).size()), Making::Long::poor,
                           Making::Size::hosts, 4096};

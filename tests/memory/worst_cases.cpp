@@ -167,26 +167,25 @@ private:
   bool inside_ = false;          // an element of the longest list
 };
 
-template <std::size_t I = 0>
-void make(std::uint8_t type, Maker& maker) {
-  if constexpr (I < std::variant_size_v<AnyMessage>) {
-    if (type != I) return make<I + 1>(type, maker);
-    maker.make<std::variant_alternative_t<I, AnyMessage>>();
-  }
+template <class... Ts>
+void make(std::uint8_t type, Maker& maker, std::type_identity<AnyOf<Ts...>>) {
+  using Make = void (*)(Maker&);
+  static constexpr std::array<Make, sizeof...(Ts)> kMakes{[](Maker& each) { each.make<Ts>(); }...};
+  kMakes.at(type)(maker);
 }
 
 }  // namespace
 
 std::vector<Length> lengths_of(std::uint8_t type) {
   Maker maker{{.longest = SIZE_MAX, .room = 1}, {}, 0};
-  make(type, maker);
+  make(type, maker, std::type_identity<AnyMessage>{});
   return maker.lengths();
 }
 
 std::string make_payload(std::uint8_t type, const Making& making, const Speaker& speaker,
                          std::uint32_t turn) {
   Maker maker{making, speaker, turn};
-  make(type, maker);
+  make(type, maker, std::type_identity<AnyMessage>{});
   return maker.take();
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <variant>
 
 #include "tree/base/random.hpp"
 #include "tree/wire/codec.hpp"
@@ -160,12 +159,12 @@ std::vector<std::uint32_t> QueuePairs::neighbours(std::uint32_t process) const {
 std::string QueuePairs::reach(std::uint32_t process, std::uint32_t other) {
   Pairs::Actions actions;
   pairs_[process].reach(other, actions);
-  return std::get<Pairs::Ask>(actions.at(0)).key;
+  return get<Pairs::Ask>(actions.at(0)).key;
 }
 
 namespace {
 std::string answer_in(const Pairs::Actions& actions) {
-  return actions.empty() ? std::string{} : std::get<Pairs::Answer>(actions.front()).value;
+  return actions.empty() ? std::string{} : get<Pairs::Answer>(actions.front()).value;
 }
 }  // namespace
 

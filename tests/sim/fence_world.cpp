@@ -69,10 +69,10 @@ public:
   WayUp way_up() const override { return WayUp::open; }
   void tell_up(wire::Message) override { world_.wrong("it tells what is no fence"); }
   void hand_up(wire::Message message) override {
-    world_.send_up(number_, std::get<wire::FenceUp>(std::move(message)));
+    world_.send_up(number_, get<wire::FenceUp>(std::move(message)));
   }
   void hand_down_all(const wire::Message& message) override {
-    world_.send_down(number_, std::get<wire::FenceDown>(message));
+    world_.send_down(number_, get<wire::FenceDown>(message));
   }
   void hand_down(std::uint32_t, const wire::Message&) override {}
   void hand_down_by(LinkId, wire::Message) override { world_.wrong("a fence is told once more"); }
@@ -266,11 +266,11 @@ void World::arrive(Arrival& arrival) {
 
 void World::fence_arrives(Arrival& arrival) {
   Launcher& to = *launchers_[arrival.to];
-  if (auto* up = std::get_if<wire::FenceUp>(arrival.message.get())) {
+  if (auto* up = get_if<wire::FenceUp>(arrival.message.get())) {
     if (arrival.to == 0) record_.up = now_;
     return to.take_turn(now_, [&](FencePart& part) { part.up(arrival.link, std::move(*up), to); });
   }
-  const auto& down = std::get<wire::FenceDown>(*arrival.message);
+  const auto& down = get<wire::FenceDown>(*arrival.message);
   bool is_over = false;
   to.take_turn(now_, [&](FencePart& part) {
     const FencePart::Pieces whole = part.down(down, to);
@@ -405,8 +405,8 @@ void World::inquiry_arrives(std::uint32_t at, Message message) {
         Inquiries::Orders orders;
         Inquiries::on(up, orders);
         for (auto& [process, order] : orders) {
-          if (auto* inquired = std::get_if<wire::Inquired>(&order)) pass_on(0, process, std::move(*inquired));
-          if (auto* answered = std::get_if<wire::Answered>(&order)) pass_on(0, process, std::move(*answered));
+          if (auto* inquired = get_if<wire::Inquired>(&order)) pass_on(0, process, std::move(*inquired));
+          if (auto* answered = get_if<wire::Answered>(&order)) pass_on(0, process, std::move(*answered));
         }
       },
       [&](wire::Inquired& inquired) {
@@ -474,7 +474,7 @@ void World::send_shared(std::uint32_t from, std::uint32_t to, std::shared_ptr<Me
   now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
   over_link_[lower] += bytes;
   const bool is_fence =
-      std::holds_alternative<wire::FenceUp>(*message) || std::holds_alternative<wire::FenceDown>(*message);
+      holds_alternative<wire::FenceUp>(*message) || holds_alternative<wire::FenceDown>(*message);
   if (is_fence) fenced_over_link_[lower] += bytes;
   const Duration at = network_.arrival(wires_[lower], is_up, now_, bytes);
   queue_.push({at, ++sequence_, to, is_up ? from : 0, std::move(message), bytes});

@@ -46,11 +46,11 @@ bool Simulation::step(Duration limit) {
 
 /// The launcher to which it happens.
 std::uint32_t Simulation::waits_for(const Happening& happening) {
-  if (const auto* what = std::get_if<ToNode>(&happening)) return what->to;
-  if (const auto* what = std::get_if<Arrival>(&happening)) return receiver(what->wire, what->up);
-  if (const auto* what = std::get_if<HangUp>(&happening)) return receiver(what->wire, what->up);
-  if (const auto* what = std::get_if<Answer>(&happening)) return logins_[what->login].launcher;
-  if (const auto* what = std::get_if<Step>(&happening)) return process_at(what->process).launcher;
+  if (const auto* what = get_if<ToNode>(&happening)) return what->to;
+  if (const auto* what = get_if<Arrival>(&happening)) return receiver(what->wire, what->up);
+  if (const auto* what = get_if<HangUp>(&happening)) return receiver(what->wire, what->up);
+  if (const auto* what = get_if<Answer>(&happening)) return logins_[what->login].launcher;
+  if (const auto* what = get_if<Step>(&happening)) return process_at(what->process).launcher;
   return kNobody;
 }
 
@@ -117,7 +117,7 @@ Duration Simulation::turn(std::uint32_t id, const Event& event, Duration now) {
     note(mark(action));
     log(now, id, action);
     performs(id, action, now);
-    std::visit([&](const auto& each) { perform(id, each, now); }, action);
+    dispatch([&](const auto& each) { perform(id, each, now); }, action);
   }
   launcher.free_at = launcher.is_stopped ? Duration::max() : now;
   if (launcher.node) arm(id, now);
@@ -146,7 +146,7 @@ void Simulation::count_tick(Launcher& launcher, Duration now) {
 
 void Simulation::happen(ToNode& what, Duration now) {
   Launcher& launcher = launchers_[what.to];
-  if (std::holds_alternative<Tick>(what.event)) {
+  if (holds_alternative<Tick>(what.event)) {
     launcher.armed = kNever;
     count_tick(launcher, now);
   }
@@ -180,9 +180,7 @@ void Simulation::send(std::uint32_t number, bool up, wire::Message message, Dura
     return wrong(fmt::format("host {} sent on a link that has ended", launchers_[id].host));
   const Duration arrives = network_.arrival(wire, up, now, bytes);
   if (wire.is_dead) return;
-  Arrival arrival{number, up, {}, std::move(coded), bytes};
-  if (arrival.coded.empty()) arrival.message = std::move(message);
-  put(arrives, std::move(arrival));
+  put(arrives, Arrival{number, up, std::move(message), std::move(coded), bytes});
 }
 
 void Simulation::happen(Arrival& what, Duration now) {
@@ -225,7 +223,7 @@ void Simulation::receive(Arrival& what, Duration& now) {
   cost(to, now,
        Duration{static_cast<Duration::rep>(settings_.tuple * static_cast<double>(tuples_in(what.message)))});
   receives(to, what.message);
-  if (std::holds_alternative<wire::Welcome>(what.message)) launchers_[to].is_welcomed = true;
+  if (holds_alternative<wire::Welcome>(what.message)) launchers_[to].is_welcomed = true;
   now = turn(to, LinkMessage{link_of(what.wire, what.up), std::move(what.message)}, now);
 }
 
@@ -261,12 +259,12 @@ bool Simulation::is_coded(std::uint32_t number, const wire::Message& message) co
   constexpr std::size_t kSmallWorld = 2000;
   constexpr std::uint32_t kSample = 64;
   if (launchers_on_.size() <= kSmallWorld) return true;
-  return number % kSample == 0 && !std::holds_alternative<wire::TableDown>(message);
+  return number % kSample == 0 && !holds_alternative<wire::TableDown>(message);
 }
 
 std::size_t Simulation::tuples_in(const wire::Message& message) const {
   std::size_t tuples = 0;
-  if (const auto* facts = std::get_if<wire::Facts>(&message)) {
+  if (const auto* facts = get_if<wire::Facts>(&message)) {
     for (const wire::TupleBlock& block : facts->blocks) tuples += block.tuples.size();
   }
   return tuples;
@@ -275,18 +273,18 @@ std::size_t Simulation::tuples_in(const wire::Message& message) const {
 /// What a message is worth on the wire.
 std::size_t Simulation::estimate(const wire::Message& message) const {
   constexpr std::size_t kSmall = 32, kHost = 20, kBlock = 10, kFailure = 60;
-  if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return kSmall + welcome->job->size();
-  if (const auto* assign = std::get_if<wire::Assign>(&message)) return kSmall + assign->hosts.size() * kHost;
-  if (const auto* table = std::get_if<wire::TableDown>(&message)) return kSmall + table->table->size();
-  if (const auto* facts = std::get_if<wire::Facts>(&message)) {
+  if (const auto* welcome = get_if<wire::Welcome>(&message)) return kSmall + welcome->job->size();
+  if (const auto* assign = get_if<wire::Assign>(&message)) return kSmall + assign->hosts.size() * kHost;
+  if (const auto* table = get_if<wire::TableDown>(&message)) return kSmall + table->table->size();
+  if (const auto* facts = get_if<wire::Facts>(&message)) {
     const std::size_t tuple = settings_.base_ports != 0 ? 0 : 2;
     std::size_t bytes = kSmall + facts->hosts_up.size() * 3 + facts->hosts_failed.size() * kFailure +
                         facts->blocks.size() * kBlock + tuple * tuples_in(message);
     for (const wire::ProcessIds& told : facts->process_ids) bytes += kBlock + told.ids.size();
     return bytes;
   }
-  if (const auto* piece = std::get_if<wire::StagedPiece>(&message)) return kSmall + piece->bytes.size();
-  if (std::holds_alternative<wire::StacksUp>(message)) {
+  if (const auto* piece = get_if<wire::StagedPiece>(&message)) return kSmall + piece->bytes.size();
+  if (holds_alternative<wire::StacksUp>(message)) {
     const auto frames = wire::encode_frames(message);
     return frames ? frames->size() : kSmall;
   }

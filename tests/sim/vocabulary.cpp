@@ -5,7 +5,6 @@
 
 #include <array>
 #include <string_view>
-#include <variant>
 
 #include "tests/sim/dice.hpp"
 
@@ -25,36 +24,36 @@ constexpr std::string_view type_name() {
 }
 
 template <class... T>
-std::string name_of(const std::variant<T...>& value) {
-  return std::visit([]<class Each>(const Each&) { return std::string{type_name<Each>()}; }, value);
+std::string name_of(const AnyOf<T...>& value) {
+  return dispatch([]<class Each>(const Each&) { return std::string{type_name<Each>()}; }, value);
 }
 
 template <class... T>
-std::uint64_t mark_of(const std::variant<T...>& value) {
+std::uint64_t mark_of(const AnyOf<T...>& value) {
   static constexpr std::array kMarks{hash_of(type_name<T>())...};
   return kMarks[value.index()];
 }
 
 std::string describe(const wire::Message& message) {
   std::string text = name_of(static_cast<const wire::AnyMessage&>(message));
-  if (const auto* facts = std::get_if<wire::Facts>(&message))
+  if (const auto* facts = get_if<wire::Facts>(&message))
     text += fmt::format(" up {}, failed {}, blocks {}, registered {}, ended {}, exited {}, exits {}",
                         facts->hosts_up.size(), facts->hosts_failed.size(), facts->blocks.size(),
                         facts->registered, facts->ended, facts->exited_ok, facts->exits.size());
-  if (const auto* assign = std::get_if<wire::Assign>(&message))
+  if (const auto* assign = get_if<wire::Assign>(&message))
     text += fmt::format(" of {}", assign->hosts.size());
-  if (const auto* ask = std::get_if<wire::Ask>(&message)) text += fmt::format(" for {}", ask->hosts);
-  if (const auto* output = std::get_if<wire::Output>(&message))
+  if (const auto* ask = get_if<wire::Ask>(&message)) text += fmt::format(" for {}", ask->hosts);
+  if (const auto* output = get_if<wire::Output>(&message))
     text +=
         fmt::format(" {} of {}{}", output->number, output->process, output->is_oldest ? ", the oldest" : "");
-  if (const auto* taken = std::get_if<wire::OutputTaken>(&message)) {
+  if (const auto* taken = get_if<wire::OutputTaken>(&message)) {
     for (const auto& [process, number] : taken->processes) text += fmt::format(" {} of {}", number, process);
   }
-  if (const auto* up = std::get_if<wire::FenceUp>(&message))
+  if (const auto* up = get_if<wire::FenceUp>(&message))
     text += fmt::format(" {}, {} more of epoch {}", up->fence.number, up->processes, up->epoch);
-  if (const auto* down = std::get_if<wire::FenceDown>(&message))
+  if (const auto* down = get_if<wire::FenceDown>(&message))
     text += fmt::format(" {} {}", down->fence.number, down->failure);
-  if (const auto* end = std::get_if<wire::End>(&message))
+  if (const auto* end = get_if<wire::End>(&message))
     text += fmt::format(" mode {}", static_cast<int>(end->mode));
   return text;
 }
@@ -63,27 +62,27 @@ std::string describe(const wire::Message& message) {
 
 std::string describe(const Event& event) {
   std::string text = fmt::format("<- {}", name_of(static_cast<const AnyEvent&>(event)));
-  if (const auto* up = std::get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
-  if (const auto* failed = std::get_if<LoginFailed>(&event))
+  if (const auto* up = get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
+  if (const auto* failed = get_if<LoginFailed>(&event))
     text += fmt::format(" {}: {}", failed->link, to_string(failed->error));
-  if (const auto* message = std::get_if<LinkMessage>(&event))
+  if (const auto* message = get_if<LinkMessage>(&event))
     text += fmt::format(" {} {}", message->link, describe(message->message));
-  if (const auto* down = std::get_if<LinkDown>(&event))
+  if (const auto* down = get_if<LinkDown>(&event))
     text += fmt::format(" {}: {}", down->link, down->error.what);
-  if (const auto* exit = std::get_if<ProcessExited>(&event))
+  if (const auto* exit = get_if<ProcessExited>(&event))
     text += fmt::format(" {}: code {}, signal {}", exit->process, exit->code, exit->signal);
   return text;
 }
 
 std::string describe(const Action& action) {
   std::string text = fmt::format("   -> {}", name_of(static_cast<const AnyAction&>(action)));
-  if (const auto* login = std::get_if<Login>(&action))
+  if (const auto* login = get_if<Login>(&action))
     text += fmt::format(" {}: host {}", login->link, login->host.index);
-  if (const auto* send = std::get_if<Send>(&action))
+  if (const auto* send = get_if<Send>(&action))
     text += fmt::format(" {} {}", send->link, describe(send->message));
-  if (const auto* say = std::get_if<Say>(&action)) text += fmt::format(": {}", say->text);
-  if (const auto* spawn = std::get_if<Spawn>(&action)) text += fmt::format(" {}", spawn->process);
-  if (const auto* finish = std::get_if<Finish>(&action)) text += fmt::format(" {}", finish->status);
+  if (const auto* say = get_if<Say>(&action)) text += fmt::format(": {}", say->text);
+  if (const auto* spawn = get_if<Spawn>(&action)) text += fmt::format(" {}", spawn->process);
+  if (const auto* finish = get_if<Finish>(&action)) text += fmt::format(" {}", finish->status);
   return text;
 }
 

@@ -20,11 +20,11 @@ constexpr std::uint32_t kMostHops = 3;
 void World::acts(std::uint32_t id, const Actions& actions) {
   if (id != root_) return;
   is_screen_last_ = std::any_of(actions.begin(), actions.end(),
-                                [](const Action& action) { return std::holds_alternative<Finish>(action); });
+                                [](const Action& action) { return holds_alternative<Finish>(action); });
 }
 
 void World::performs(std::uint32_t id, const Action& action, Duration now) {
-  std::visit([&](const auto& each) { watch(id, each, now); }, action);
+  dispatch([&](const auto& each) { watch(id, each, now); }, action);
 }
 
 void World::watch(std::uint32_t id, const Say& action, Duration) {
@@ -142,36 +142,36 @@ void World::watch(std::uint32_t id, const Finish& action, Duration now) {
 
 bool World::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
   const std::uint32_t id = sender(wire, up);
-  if (std::holds_alternative<wire::StacksUp>(message) && receiver(wire, up) == root_)
+  if (holds_alternative<wire::StacksUp>(message) && receiver(wire, up) == root_)
     outcome_.stacks = std::max(outcome_.stacks, estimate(message));
-  if (const auto* lost = std::get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
-  if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
+  if (const auto* lost = get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
+  if (auto* facts = get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
     facts->hosts_up = {0};
-  if (std::holds_alternative<wire::Output>(message) && seen(id).said_idle)
+  if (holds_alternative<wire::Output>(message) && seen(id).said_idle)
     checks_.wrong(fmt::format("host {} sends output though it has said Idle", launchers_[id].host));
-  if (std::holds_alternative<wire::Idle>(message)) seen(id).said_idle = true;
+  if (holds_alternative<wire::Idle>(message)) seen(id).said_idle = true;
   if (id == root_) root_sends(wire, message, now);
-  return !lies(Sabotage::standstill) || !std::holds_alternative<wire::Assign>(message);
+  return !lies(Sabotage::standstill) || !holds_alternative<wire::Assign>(message);
 }
 
 void World::root_sends(std::uint32_t wire, const wire::Message& message, Duration& now) {
   may_be_last(message, now);
-  if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
+  if (const auto* table = get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
     if (settings_.in_place != 0) root_knows(*table->table);
     outcome_.table = table->table->size();
     cost(root_, now, scaled(Duration{1}, settings_.tuple * static_cast<double>(processes_.size())));
   }
-  if (const auto* recover = std::get_if<wire::Recover>(&message)) root_recovers(*recover);
-  if (const auto* renewed = std::get_if<wire::Renewed>(&message)) root_renews(*renewed);
-  const auto* release = std::get_if<wire::Release>(&message);
+  if (const auto* recover = get_if<wire::Recover>(&message)) root_recovers(*recover);
+  if (const auto* renewed = get_if<wire::Renewed>(&message)) root_renews(*renewed);
+  const auto* release = get_if<wire::Release>(&message);
   const LinkId link = wires_[wire].link;
   if (release != nullptr && link <= std::exchange(released_by_, link)) root_releases(*release);  // links rise
 }
 
 void World::receives(std::uint32_t id, const wire::Message& message) {
   seen(id).was_told = true;
-  if (const auto* welcome = std::get_if<wire::Welcome>(&message)) {
+  if (const auto* welcome = get_if<wire::Welcome>(&message)) {
     const std::uint32_t host = launchers_[id].host;
     if (settings_.reruns != 0) begin_run(wire::decode_job(*welcome->job)->loss.restarts);
     retire_idle(host);
@@ -179,9 +179,8 @@ void World::receives(std::uint32_t id, const wire::Message& message) {
     checks_.welcomed(host, welcome->self);
     if (lies(Sabotage::usurpers)) checks_.welcomed(host, welcome->self);
   }
-  if (const auto* recover = std::get_if<wire::Recover>(&message))
-    seen(id).epoch = wire::epoch_of(*recover->table);
-  if (std::holds_alternative<wire::Relaunch>(message)) seen(id).said_idle = false;
+  if (const auto* recover = get_if<wire::Recover>(&message)) seen(id).epoch = wire::epoch_of(*recover->table);
+  if (holds_alternative<wire::Relaunch>(message)) seen(id).said_idle = false;
 }
 
 void World::broke_protocol(std::uint32_t wire, bool up) {

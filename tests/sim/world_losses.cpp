@@ -140,12 +140,12 @@ void World::surviving_hears(std::uint32_t number, const ClientSend& message, Dur
   for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
     const auto heard = native::decode_from_launcher(**frame);
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
-    if (std::holds_alternative<native::BarrierRelease>(*heard)) survivor_passes(number, now);
-    if (const auto* ring = std::get_if<native::RingOver>(&*heard)) leaves_ring(number, ring, now);
-    if (std::holds_alternative<native::FenceOver>(*heard)) leaves_ring(number, nullptr, now);
-    if (const auto* told = std::get_if<native::Told>(&*heard)) is_told(number, *told, now);
-    if (const auto* asked = std::get_if<native::Asked>(&*heard)) is_asked(number, *asked, now);
-    const auto* lost = std::get_if<native::Lost>(&*heard);
+    if (holds_alternative<native::BarrierRelease>(*heard)) survivor_passes(number, now);
+    if (const auto* ring = get_if<native::RingOver>(&*heard)) leaves_ring(number, ring, now);
+    if (holds_alternative<native::FenceOver>(*heard)) leaves_ring(number, nullptr, now);
+    if (const auto* told = get_if<native::Told>(&*heard)) is_told(number, *told, now);
+    if (const auto* asked = get_if<native::Asked>(&*heard)) is_asked(number, *asked, now);
+    const auto* lost = get_if<native::Lost>(&*heard);
     if (lost == nullptr) continue;
     for (const auto& [first, last] : lost->processes) {
       for (std::uint32_t process = first; process <= last; ++process) {

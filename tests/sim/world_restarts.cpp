@@ -48,21 +48,21 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
   for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
     const auto heard = native::decode_from_launcher(**frame);
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
-    if (const auto* welcome = std::get_if<native::Welcome>(&*heard)) {
+    if (const auto* welcome = get_if<native::Welcome>(&*heard)) {
       process.known = welcome->epoch;
       if (welcome->restarts != process.lives_before)
         checks_.wrong(fmt::format("process {} was told that it is number {}", number, welcome->restarts));
-    } else if (const auto* missed = std::get_if<native::Missed>(&*heard)) {
+    } else if (const auto* missed = get_if<native::Missed>(&*heard)) {
       process.round = process.entered = missed->barriers;
-    } else if (std::holds_alternative<native::Table>(*heard)) {
+    } else if (holds_alternative<native::Table>(*heard)) {
       const auto table = wire::decode_table(*message.shared.coded);
       if (!table) return checks_.wrong(fmt::format("process {} got no table", number));
       readmitted(number, *table, now);
-    } else if (const auto* renewed = std::get_if<native::Renewed>(&*heard)) {
+    } else if (const auto* renewed = get_if<native::Renewed>(&*heard)) {
       hears_of_restart(number, *renewed, now);
-    } else if (std::holds_alternative<native::BarrierRelease>(*heard)) {
+    } else if (holds_alternative<native::BarrierRelease>(*heard)) {
       renewed_passes(number, now);
-    } else if (std::holds_alternative<native::Finished>(*heard)) {
+    } else if (holds_alternative<native::Finished>(*heard)) {
       put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.lives_before});
     }
   }

@@ -36,8 +36,8 @@ void World::lose_root(Duration now) {
 
 void World::may_be_last(const wire::Message& message, Duration now) {
   const bool is_told_to_all =
-      std::holds_alternative<wire::Release>(message) || std::holds_alternative<wire::Lost>(message) ||
-      std::holds_alternative<wire::OutputTaken>(message) || std::holds_alternative<wire::Claim>(message);
+      holds_alternative<wire::Release>(message) || holds_alternative<wire::Lost>(message) ||
+      holds_alternative<wire::OutputTaken>(message) || holds_alternative<wire::Claim>(message);
   if (is_told_to_all && std::exchange(is_doomed_, false))
     put(now + random_.between(0ms, kAtOnce), Call{[this](Duration at) { root_dies(at); }});
 }

@@ -58,7 +58,7 @@ REPLAYED = NODE[2:]
 
 # Headers of libraries: a prefix of what stands in <...>, and the files or folders that may include it.
 LIBRARIES = {
-    "boost/": ("tree/io/asio.hpp", "tree/io/http_request.cpp"),
+    "boost/": ("tree/io/asio.hpp", "tree/io/asio_library.cpp", "tree/io/http_request.cpp"),
     "libssh2": ("tree/io/ssh", "tests"),
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
     "elfutils/": ("tree/io/stacks",),
@@ -101,9 +101,9 @@ def call(names):
 
 
 def alternatives(path, variant):
-    """The types of `using <variant> = std::variant<...>` in a header."""
+    """The types of `using <variant> = AnyOf<...>` in a header."""
     text = (Path(__file__).resolve().parents[2] / path).read_text(encoding="utf-8")
-    return re.findall(r"\w+", re.search(rf"using {variant} =\s*std::variant<([^>]*)>", text)[1])
+    return re.findall(r"\w+", re.search(rf"using {variant} =\s*AnyOf<([^>]*)>", text)[1])
 
 
 def asked_for(types):

@@ -72,25 +72,25 @@ public:
   std::string got(proto::ClientId client) const {
     std::string bytes;
     for (const proto::Action& action : out) {
-      const auto* send = std::get_if<proto::ClientSend>(&action);
+      const auto* send = get_if<proto::ClientSend>(&action);
       if (send != nullptr && send->client == client) bytes += send->bytes;
     }
     return bytes;
   }
   bool closed(proto::ClientId client) const {
     return std::any_of(out.begin(), out.end(), [&](const proto::Action& action) {
-      const auto* close = std::get_if<proto::ClientClose>(&action);
+      const auto* close = get_if<proto::ClientClose>(&action);
       return close != nullptr && close->client == client;
     });
   }
   std::vector<std::string> said() const {
     std::vector<std::string> lines;
     for (const proto::Action& action : out) {
-      if (const auto* say = std::get_if<proto::Say>(&action)) lines.push_back(say->text);
+      if (const auto* say = get_if<proto::Say>(&action)) lines.push_back(say->text);
     }
     return lines;
   }
-  const wire::CcsForward& sent(std::size_t i) const { return std::get<wire::CcsForward>(down.at(i).second); }
+  const wire::CcsForward& sent(std::size_t i) const { return get<wire::CcsForward>(down.at(i).second); }
 
   ccs::Router router;
   proto::Actions out;

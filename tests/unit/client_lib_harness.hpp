@@ -183,7 +183,7 @@ struct Ear {
       if (frame->has_value()) {
         const auto message = wire::native::decode_from_client(**frame);
         REQUIRE(message);
-        if (const auto* wanted = std::get_if<Wanted>(&*message)) return *wanted;
+        if (const auto* wanted = get_if<Wanted>(&*message)) return *wanted;
         continue;
       }
       char bytes[512];
@@ -302,7 +302,7 @@ private:
     if (clients_.erase(client) == 1) ::close(static_cast<int>(client));
   }
   void carry_out(ClientOutputs& out) {
-    for (ClientOutput& output : out) std::visit([this](auto& o) { on(o); }, output);
+    for (ClientOutput& output : out) dispatch([this](auto& o) { on(o); }, output);
   }
 
   void on(ToClient& o) {

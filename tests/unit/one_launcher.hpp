@@ -34,23 +34,23 @@ struct OneLauncher {
   template <class A>
   std::size_t count() const {
     return static_cast<std::size_t>(std::count_if(
-        out.begin(), out.end(), [](const proto::Action& a) { return std::holds_alternative<A>(a); }));
+        out.begin(), out.end(), [](const proto::Action& a) { return holds_alternative<A>(a); }));
   }
 
   /// The first of what it did that is an A; null: none.
   template <class A>
   const A* first() const {
-    const auto is = [](const proto::Action& action) { return std::holds_alternative<A>(action); };
+    const auto is = [](const proto::Action& action) { return holds_alternative<A>(action); };
     const auto it = std::find_if(out.begin(), out.end(), is);
-    return it == out.end() ? nullptr : &std::get<A>(*it);
+    return it == out.end() ? nullptr : &get<A>(*it);
   }
   /// The first message of that kind that it sent to `link`; null: none.
   template <class M>
   const M* sent(proto::LinkId link) const {
     for (const proto::Action& action : out) {
-      const auto* send = std::get_if<proto::Send>(&action);
+      const auto* send = get_if<proto::Send>(&action);
       if (send == nullptr || send->link != link) continue;
-      if (const auto* message = std::get_if<M>(&send->message)) return message;
+      if (const auto* message = get_if<M>(&send->message)) return message;
     }
     return nullptr;
   }

@@ -39,7 +39,7 @@ struct PartBench : proto::Turn {
     job.processes = 5 + host.index;
     proto::Actions ours;
     launch.add({host}, 0, now_, ours);
-    const auto link = std::get<proto::Login>(ours.back()).link;
+    const auto link = get<proto::Login>(ours.back()).link;
     launch.on(proto::LinkUp{link, {}, {}, {}}, now_, ours);
     return link;
   }
@@ -71,7 +71,7 @@ struct PartBench : proto::Turn {
   std::vector<A> take() {
     std::vector<A> found;
     for (const proto::Action& action : std::exchange(actions, {})) {
-      if (const auto* each = std::get_if<A>(&action)) found.push_back(*each);
+      if (const auto* each = get_if<A>(&action)) found.push_back(*each);
     }
     return found;
   }

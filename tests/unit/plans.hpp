@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tree/node/root_controller.hpp"
+#include "tree/node/root_plan.hpp"
 
 namespace charmtree::test {
 

@@ -337,9 +337,9 @@ private:
 
   void collect() {
     for (const ClientOutput& output : std::exchange(outputs_, {})) {
-      if (const auto* to = std::get_if<ToClient>(&output)) {
+      if (const auto* to = get_if<ToClient>(&output)) {
         if (!nobodies_.contains(to->client)) heard_[to->client] += to->bytes + (to->tail ? *to->tail : "");
-      } else if (const auto* close = std::get_if<CloseClient>(&output)) {
+      } else if (const auto* close = get_if<CloseClient>(&output)) {
         closed_.insert(close->client);
         if (!nobodies_.contains(close->client)) closing_.insert(close->client);
       } else {
@@ -352,33 +352,33 @@ private:
     const auto add = [&](const std::string& words, const std::string& bytes = {}) {
       told_.emplace_back(words, bytes);
     };
-    if (const auto* e = std::get_if<Registered>(&output)) {
+    if (const auto* e = get_if<Registered>(&output)) {
       for (wire::TupleBlock& host : hosts_) {
         if (e->process >= host.first_process && e->process - host.first_process < host.tuples.size())
           host.tuples[e->process - host.first_process] = e->tuple;
       }
       add(fmt::format("registered {} {:x}", e->process, e->tuple.port));
-    } else if (const auto* e1 = std::get_if<Refused>(&output)) {
+    } else if (const auto* e1 = get_if<Refused>(&output)) {
       add(fmt::format("refused {}", e1->process), e1->why);
-    } else if (const auto* e2 = std::get_if<BarrierEntered>(&output)) {
+    } else if (const auto* e2 = get_if<BarrierEntered>(&output)) {
       add(fmt::format("barrier {} {}", e2->kind == BarrierKind::all ? "all" : "root", e2->process));
-    } else if (const auto* e3 = std::get_if<Printed>(&output)) {
+    } else if (const auto* e3 = get_if<Printed>(&output)) {
       add(fmt::format("print {} {}{}", e3->process, e3->stream == Stream::out ? "out" : "err",
                       e3->wants_receipt ? " sync" : ""),
           e3->text);
-    } else if (const auto* e4 = std::get_if<ScanRequested>(&output)) {
+    } else if (const auto* e4 = get_if<ScanRequested>(&output)) {
       add(fmt::format("scan {}", e4->process), e4->format);
-    } else if (const auto* e5 = std::get_if<Ended>(&output)) {
+    } else if (const auto* e5 = get_if<Ended>(&output)) {
       add(fmt::format("ended {} {}", e5->process, e5->code));
-    } else if (const auto* e6 = std::get_if<Aborted>(&output)) {
+    } else if (const auto* e6 = get_if<Aborted>(&output)) {
       add(fmt::format("aborted {} {}", e6->process, e6->code), e6->text);
-    } else if (const auto* e7 = std::get_if<ClientLost>(&output)) {
+    } else if (const auto* e7 = get_if<ClientLost>(&output)) {
       add(fmt::format("lost {}", e7->process), e7->why);
-    } else if (const auto* e8 = std::get_if<TableDelivered>(&output)) {
+    } else if (const auto* e8 = get_if<TableDelivered>(&output)) {
       add(fmt::format("delivered {}", e8->process));
-    } else if (const auto* e9 = std::get_if<QueuePairsGiven>(&output)) {
+    } else if (const auto* e9 = get_if<QueuePairsGiven>(&output)) {
       add(fmt::format("pairs {}", e9->process), e9->pairs);
-    } else if (const auto* note = std::get_if<ClientNote>(&output)) {
+    } else if (const auto* note = get_if<ClientNote>(&output)) {
       if (how_ != Replay::disturbed) add("note", note->text);
     }
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "tree/turn/events.hpp"
@@ -15,7 +14,7 @@ template <class Kind, class Variant>
 std::vector<Kind> only(const std::vector<Variant>& all) {
   std::vector<Kind> found;
   for (const Variant& each : all) {
-    if (const auto* kind = std::get_if<Kind>(&each)) found.push_back(*kind);
+    if (const auto* kind = get_if<Kind>(&each)) found.push_back(*kind);
   }
   return found;
 }

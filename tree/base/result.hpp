@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "tree/base/error.hpp"
 
@@ -13,25 +12,26 @@ namespace charmtree {
 template <class T>
 class [[nodiscard]] Result {
 public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(std::move(error)) {}
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   /// Precondition: ok().
-  T& value() { return std::get<0>(state_); }
-  const T& value() const { return std::get<0>(state_); }
+  T& value() { return *value_; }
+  const T& value() const { return *value_; }
   T& operator*() { return value(); }
   const T& operator*() const { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
   /// Precondition: !ok().
-  const Error& error() const { return std::get<1>(state_); }
+  const Error& error() const { return *error_; }
 
 private:
-  std::variant<T, Error> state_;
+  std::optional<T> value_;  // or:
+  std::optional<Error> error_;
 };
 
 /// Success without a value, or an Error.

@@ -18,10 +18,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "tree/base/error.hpp"
+#include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_silence.hpp"
 #include "tree/clients/local_processes.hpp"
@@ -192,12 +192,14 @@ struct ClientNote {
   std::string text;
 };
 
-using ClientOutput =
-    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
-                 wire::RingUp, wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted,
-                 Printed, ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered,
-                 CrashAcked, ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady,
-                 TopologyWanted, ClientNote>;
+using AnyClientOutput =
+    AnyOf<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp, wire::RingUp,
+          wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted, Printed, ScanRequested,
+          Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked,
+          QueuePairsGiven, Unheard, wire::Silence, ServerReady, TopologyWanted, ClientNote>;
+struct ClientOutput : AnyClientOutput {
+  using AnyClientOutput::AnyClientOutput;
+};
 using ClientOutputs = std::vector<ClientOutput>;
 
 class ClientServer {
@@ -291,3 +293,5 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
                                                                             std::uint32_t host);
 
 }  // namespace charmtree::proto
+
+extern template struct charmtree::FunctionsOf<charmtree::proto::AnyClientOutput>;

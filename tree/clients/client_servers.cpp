@@ -2,6 +2,7 @@
 // The only place that knows which protocols there are.
 #include <fmt/format.h>
 
+#include "tree/base/type_functions.hpp"
 #include "tree/clients/charm_server.hpp"
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/native_server.hpp"
@@ -42,3 +43,5 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
 }
 
 }  // namespace charmtree::proto
+
+template struct charmtree::FunctionsOf<charmtree::proto::AnyClientOutput>;

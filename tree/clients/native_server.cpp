@@ -142,7 +142,7 @@ std::string NativeServer::next_message(Clients::value_type& client, bool& more, 
   auto message = native::decode_from_client(**frame);
   if (!message) return message.error().what;
   more = true;
-  return std::visit([&](auto& m) { return on(client, m, out); }, *message);
+  return dispatch([&](auto& m) { return on(client, m, out); }, *message);
 }
 
 /// Why this hello cannot be accepted.

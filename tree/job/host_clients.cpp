@@ -169,7 +169,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         up.messages.push_back(wire::Note{turn.host, std::move(o.text)});
       },
   };
-  for (ClientOutput& output : outputs) std::visit(act, output);
+  for (ClientOutput& output : outputs) dispatch(act, output);
   outputs.clear();
   parts.ends.tell_heard(turn);
 }

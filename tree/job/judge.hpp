@@ -20,6 +20,7 @@
 #include "tree/job/launch_state.hpp"
 #include "tree/job/process_places.hpp"
 #include "tree/job/registrations.hpp"
+#include "tree/job/run_plan.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/turn/job_status.hpp"
 #include "tree/turn/losses.hpp"
@@ -33,12 +34,6 @@ struct InheritedState {
   wire::ProcessSet lost;
   std::array<std::uint32_t, 3> releases{};  // by BarrierKind
   bool has_table = false;
-};
-
-/// What a plain process does to the job by exiting with another status than 0.
-enum class BadExit : std::uint8_t {
-  waits,  // the others go on, and the first such status is the job's in the end
-  ends,   // ++kill-on-exit, ++on-failure abort: the job is over at once
 };
 
 class Judge {

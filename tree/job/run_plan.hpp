@@ -7,10 +7,15 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
-#include "tree/job/judge.hpp"
-#include "tree/wire/messages.hpp"
+#include "tree/wire/job_spec.hpp"
 
 namespace charmtree::proto {
+
+/// What a plain process does to the job by exiting with another status than 0.
+enum class BadExit : std::uint8_t {
+  waits,  // the others go on, and the first such status is the job's in the end
+  ends,   // ++kill-on-exit, ++on-failure abort: the job is over at once
+};
 
 struct RunPlan {
   wire::JobSpec job;

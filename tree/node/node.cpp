@@ -63,6 +63,8 @@ Finish result_of(const RootController& controller, const wire::JobSpec& job,
 }
 }  // namespace
 
+Node::~Node() = default;
+
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed),
       root_(std::make_unique<RootController>(plan)),
@@ -88,7 +90,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   real_now_ = now;
   now_ = clock_.at(now);
   out_ = &out;
-  const bool is_tick = std::holds_alternative<Tick>(event);
+  const bool is_tick = holds_alternative<Tick>(event);
   hear(std::move(event));
   if (parent_.is_silent(real_now_)) {
     parent_.give_up();

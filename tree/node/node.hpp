@@ -36,6 +36,7 @@ public:
   /// `most_links`: to launchers that it starts (LaunchConfig).
   explicit Node(std::uint64_t seed, Duration first_word = kFirstWord, std::size_t most_links = SIZE_MAX);
 
+  ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
@@ -72,7 +73,6 @@ private:
   void welcome(const wire::Welcome& message);
   void done(proto::Child& child, proto::LinkId link, const wire::Done& message);
   void lose_silent(const proto::LinkSilent& silent);
-  void given_up();
 
   // A turn's end.
   void root_turn();

@@ -354,7 +354,15 @@ void Node::tell(const News& news) {
         if (takeover_) return takeover_->found(launcher.link, launcher.heir);
         tell_up(wire::Reached{launcher.host, launch_.launch().subtree().processes_below(launcher.link)});
       },
-      [&](GivenUp) { given_up(); },
+      [&](GivenUp) {
+        parent_.give_up();
+        if (root_)
+          root_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
+        watch_.forget(kParentLink);
+        launch_.launch().abandon(*out_);
+        repairs_.stop();
+        end({wire::EndMode::kill, 9});
+      },
   };
   dispatch(hear, news);
 }
@@ -372,14 +380,4 @@ void Node::lose_silent(const LinkSilent& silent) {
 }
 
 /// With us our processes are taken for dead. Whoever else is left below may be adopted, too.
-void Node::given_up() {
-  parent_.give_up();
-  if (root_)
-    root_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
-  watch_.forget(kParentLink);
-  launch_.launch().abandon(*out_);
-  repairs_.stop();
-  end({wire::EndMode::kill, 9});
-}
-
 }  // namespace charmtree

@@ -27,7 +27,7 @@ void RootController::Turn::tell(const RootNews& news) {
         if (root_.progress_) root_.progress_->on(restart);
       },
   };
-  dispatch(act, news);
+  std::visit(act, news);
 }
 
 namespace {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "tree/base/error.hpp"
@@ -249,28 +248,15 @@ struct SessionEnds {
 struct Tick {};
 
 using AnyEvent =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                 ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-                 ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
-                 OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
-                 SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, StacksRead,
-                 StacksAsked, DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead,
-                 NextRun, SessionEnds, Tick>;
+    AnyOf<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, ProcessAdopted,
+          SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed,
+          InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputWritten, Spooled, Unspooled,
+          HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed,
+          ClientSeen, MpiLoaded, TopologyDescribed, StacksRead, StacksAsked, DebugSaid, DebugAsked, ToolSpoke,
+          ToolAsked, FilesFound, FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
-  template <OneOf<AnyEvent> T>
-  Event(T value) : Event() {  // NOLINT(google-explicit-constructor)
-    put(IndexIn<T, AnyEvent>::value, &value);
-  }
-  Event();
-  Event(const Event& other);
-  Event(Event&& other) noexcept;
-  Event& operator=(const Event& other);
-  Event& operator=(Event&& other) noexcept;
-  ~Event();
-
-private:
-  void put(std::size_t index, void* value);
+  using AnyEvent::AnyEvent;
 };
 
 // ---- actions
@@ -565,29 +551,20 @@ struct KeepTree {
 };
 
 using AnyAction =
-    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
-                 StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool,
-                 FindFiles, WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
-                 ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-                 Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen,
-                 DebugHeard, ToolHeard, RunOver, KeepTree, Finish>;
+    AnyOf<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn, StartPmix,
+          DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
+          PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool, FindFiles,
+          WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal,
+          ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver,
+          AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen, DebugHeard, ToolHeard, RunOver,
+          KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
-  template <OneOf<AnyAction> T>
-  Action(T value) : Action() {  // NOLINT(google-explicit-constructor)
-    put(IndexIn<T, AnyAction>::value, &value);
-  }
-  Action();
-  Action(const Action& other);
-  Action(Action&& other) noexcept;
-  Action& operator=(const Action& other);
-  Action& operator=(Action&& other) noexcept;
-  ~Action();
-
-private:
-  void put(std::size_t index, void* value);
+  using AnyAction::AnyAction;
 };
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto
+
+extern template struct charmtree::FunctionsOf<charmtree::proto::AnyEvent>;
+extern template struct charmtree::FunctionsOf<charmtree::proto::AnyAction>;

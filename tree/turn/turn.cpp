@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/turn/turn.hpp"
 
+#include "tree/base/type_functions.hpp"
 #include "tree/turn/upward.hpp"
 
 namespace charmtree::proto {
@@ -11,3 +12,5 @@ void Turn::tell_up(Upward upward) {
 }
 
 }  // namespace charmtree::proto
+
+template struct charmtree::FunctionsOf<charmtree::proto::AnyNews>;

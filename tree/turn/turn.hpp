@@ -14,10 +14,10 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tree/base/error.hpp"
+#include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/turn/job_clock.hpp"
@@ -87,9 +87,12 @@ struct ErrandDone {};
 struct FilesOnTheirWay {
   std::uint32_t percent;
 };
-using News = std::variant<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached,
-                          LauncherClaimed, LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced,
-                          ProcessGone, HostIsClean, ErrandDone, FilesOnTheirWay>;
+using AnyNews = AnyOf<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached, LauncherClaimed,
+                      LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone,
+                      HostIsClean, ErrandDone, FilesOnTheirWay>;
+struct News : AnyNews {
+  using AnyNews::AnyNews;
+};
 
 /// Whether there is a way up.
 enum class WayUp : std::uint8_t {
@@ -164,3 +167,5 @@ protected:
 };
 
 }  // namespace charmtree::proto
+
+extern template struct charmtree::FunctionsOf<charmtree::proto::AnyNews>;

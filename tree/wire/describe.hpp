@@ -14,7 +14,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tree/base/time.hpp"
@@ -281,9 +280,9 @@ std::optional<As> decode_as(std::string_view bytes, const Remit& remit) {
   if (!value) return {};
   return std::optional<As>{std::in_place, std::move(*value)};
 }
-template <class As, class... Ts>
+template <class As, template <class...> class List, class... Ts>
 std::optional<As> decode_nth(std::size_t index, std::string_view bytes, const Remit& remit,
-                             const std::variant<Ts...>*) {
+                             const List<Ts...>*) {
   using Decode = std::optional<As> (*)(std::string_view, const Remit&);
   static constexpr std::array<Decode, sizeof...(Ts)> kDecoders{decode_as<Ts, As>...};
   if (index >= kDecoders.size()) return {};

@@ -86,7 +86,7 @@ Result<void> LinkReader::append(std::string_view bytes) {
 Result<std::optional<Message>> LinkReader::next(const Remit& remit) {
   if (!greeted_) return std::optional<Message>{};
   const auto type = frames_.next_type();
-  if (type && *type < std::variant_size_v<AnyMessage> && goes_down(*type) != (from_ == From::parent)) {
+  if (type && *type < AnyMessage::kTypes && goes_down(*type) != (from_ == From::parent)) {
     return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", *type)};
   }
   auto frame = frames_.next(type ? most_payload(*type, remit) : kMaxLinkFrame);

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/messages.hpp"
@@ -209,7 +208,7 @@ inline constexpr Rows kAll{
 };
 
 template <class... Row>
-std::variant<typename Row::Message...> messages_of(const Rows<Row...>&);
+AnyOf<typename Row::Message...> messages_of(const Rows<Row...>&);
 static_assert(std::is_same_v<AnyMessage, decltype(messages_of(kAll))>,
               "each message has a row, in the order of AnyMessage");
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tree/base/type_functions.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/message_members.hpp"
@@ -22,14 +23,14 @@ Error malformed_message(std::string_view what) {
 }
 
 bool is_too_large(const Message& message, std::size_t payload) {
-  const auto* facts = std::get_if<Facts>(&message);
+  const auto* facts = get_if<Facts>(&message);
   return payload > most_payload(static_cast<std::uint8_t>(message.index()), {}) ||
          (facts != nullptr && tuple_bytes(facts->blocks) > kMaxTableData);
 }
 
 /// Its receiver takes it, but takes no more memory for a list than it has to.
 bool is_long(const Message& message, std::size_t payload) {
-  const bool is_list = std::holds_alternative<Facts>(message) || std::holds_alternative<HandBack>(message);
+  const bool is_list = holds_alternative<Facts>(message) || holds_alternative<HandBack>(message);
   return is_list && payload > kMaxList;
 }
 
@@ -62,13 +63,13 @@ bool divide_lists(S& value, S& rest) {
 
 /// Takes half of the lists out of a message, the later part; nothing: there is none.
 std::optional<Message> take_half(Message& message) {
-  if (auto* assign = std::get_if<Assign>(&message)) {
+  if (auto* assign = get_if<Assign>(&message)) {
     Assign rest;
     if (divide(assign->hosts, rest.hosts)) return rest;
-  } else if (auto* handed = std::get_if<HandBack>(&message)) {
+  } else if (auto* handed = get_if<HandBack>(&message)) {
     HandBack rest;
     if (divide(handed->hosts, rest.hosts)) return rest;
-  } else if (auto* facts = std::get_if<Facts>(&message)) {
+  } else if (auto* facts = get_if<Facts>(&message)) {
     Facts rest;
     if (divide_lists(*facts, rest)) return rest;
   }
@@ -80,13 +81,12 @@ Error too_large(const Message& message, std::size_t payload) {
       dispatch([](const auto& m) { return Members<std::decay_t<decltype(m)>>::kName; }, message);
   const std::size_t most = most_payload(static_cast<std::uint8_t>(message.index()), {});
   const bool mib = most >= 1U << 20;
-  return {Errc::bad_input, Phase::run,
-          fmt::format("a message between launchers is too large ({}, {:.1f} {unit} of at most {} {unit})",
-                      name, static_cast<double>(payload) / (mib ? 1U << 20 : 1U << 10),
-                      most >> (mib ? 20 : 10), fmt::arg("unit", mib ? "MiB" : "KiB")),
-          std::holds_alternative<Facts>(message)
-              ? "register shorter tuples or start fewer processes on a host"
-              : ""};
+  return {
+      Errc::bad_input, Phase::run,
+      fmt::format("a message between launchers is too large ({}, {:.1f} {unit} of at most {} {unit})", name,
+                  static_cast<double>(payload) / (mib ? 1U << 20 : 1U << 10), most >> (mib ? 20 : 10),
+                  fmt::arg("unit", mib ? "MiB" : "KiB")),
+      holds_alternative<Facts>(message) ? "register shorter tuples or start fewer processes on a host" : ""};
 }
 
 }  // namespace
@@ -173,21 +173,13 @@ Result<std::string> encode_frames(const Message& message) {
 }
 
 Result<Message> decode_message(std::uint8_t type, std::string_view payload, const Remit& remit) {
-  if (type >= std::variant_size_v<AnyMessage>)
+  if (type >= AnyMessage::kTypes)
     return Error{Errc::bad_peer, Phase::run, fmt::format("unknown message type {}", type)};
   auto message = decode_alternative<AnyMessage, Message>(type, payload, remit);
   if (!message) return malformed_message(fmt::format("message of type {}", type));
   return std::move(*message);
 }
 
-Message::Message() : AnyMessage(std::in_place_type<BeatUp>) {}
-void Message::put(std::size_t index, void* value) {
-  put_into(*this, index, value);
-}
-Message::Message(const Message& other) = default;
-Message::Message(Message&& other) noexcept = default;
-Message& Message::operator=(const Message& other) = default;
-Message& Message::operator=(Message&& other) noexcept = default;
-Message::~Message() = default;
-
 }  // namespace charmtree::wire
+
+template struct charmtree::FunctionsOf<charmtree::wire::AnyMessage>;

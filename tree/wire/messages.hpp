@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "tree/base/one_of.hpp"
@@ -444,32 +443,19 @@ struct BeatUp {};
 struct WasPunctual {};
 
 using AnyMessage =
-    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
-                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
-                 RingDown, Inquired, Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece,
-                 PieceRefused, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
-                 InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer,
-                 Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken,
-                 Reached, Idle, Confirmed, Fenced, Silence, FenceUp, RingUp, Inquiry, InquiryReply,
-                 NameInquiry, WorldWanted, StacksUp, DebugUp, ToolSaid, PieceWanted>;
-/// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
-/// wherever a message is: for 70 kinds of them that is most of the work.
+    AnyOf<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep, Numbers,
+          SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape, QueuePairsDown,
+          ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual, Renewed, Readmit,
+          OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown, RingDown, Inquired,
+          Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello, Facts,
+          Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+          Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
+          QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced,
+          Silence, FenceUp, RingUp, Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp, DebugUp,
+          ToolSaid, PieceWanted>;
+/// One of them.
 struct Message : AnyMessage {
-  template <OneOf<AnyMessage> T>
-  Message(T value) : Message() {  // NOLINT(google-explicit-constructor)
-    put(IndexIn<T, AnyMessage>::value, &value);
-  }
-  Message();
-  Message(const Message& other);
-  Message(Message&& other) noexcept;
-  Message& operator=(const Message& other);
-  Message& operator=(Message&& other) noexcept;
-  ~Message();
-
-private:
-  void put(std::size_t index, void* value);
+  using AnyMessage::AnyMessage;
 };
 
 /// True for messages that a parent sends to its child.
@@ -483,3 +469,5 @@ Result<std::string> encode_frames(const Message& message);
 Result<Message> decode_message(std::uint8_t type, std::string_view payload, const Remit& remit = {});
 
 }  // namespace charmtree::wire
+
+extern template struct charmtree::FunctionsOf<charmtree::wire::AnyMessage>;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tree/base/type_functions.hpp"
 #include "tree/wire/pieces.hpp"
 #include "tree/wire/pmi_standard.hpp"
 #include "tree/wire/shared_values.hpp"
@@ -235,7 +236,7 @@ std::uint8_t type_in_frame(const Variant& message) {
 template <class Variant>
 std::string frame_of(const Variant& message) {
   FrameWriter out;
-  std::visit([&out](const auto& m) { wire::put(out, m); }, message);
+  dispatch([&out](const auto& m) { wire::put(out, m); }, message);
   return out.take_frame(type_in_frame(message));
 }
 
@@ -255,11 +256,10 @@ std::string frames_of(First& first, std::string_view data) {
   return frames;
 }
 
-template <class Variant>
+template <class Variant, class Any>
 Result<Variant> decode(const Frame& frame) {
-  using Decoded = Result<Variant>;
   auto message =
-      decode_alternative<Variant, Decoded>(std::size_t{frame.type} - kFirst<Variant>, frame.payload);
+      decode_alternative<Any, Result<Variant>>(std::size_t{frame.type} - kFirst<Variant>, frame.payload);
   if (message) return std::move(*message);
   return Error{Errc::bad_peer, Phase::run, fmt::format("malformed message of type {}", frame.type)};
 }
@@ -300,11 +300,14 @@ std::string lost_frames(const std::vector<ProcessSet::Range>& processes) {
 
 Result<FromClient> decode_from_client(const Frame& frame) {
   if (const auto version = other_version(frame)) return FromClient{Hello{*version, 0, 0, {}}};
-  return decode<FromClient>(frame);
+  return decode<FromClient, AnyFromClient>(frame);
 }
 
 Result<FromLauncher> decode_from_launcher(const Frame& frame) {
-  return decode<FromLauncher>(frame);
+  return decode<FromLauncher, AnyFromLauncher>(frame);
 }
 
 }  // namespace charmtree::wire::native
+
+template struct charmtree::FunctionsOf<charmtree::wire::native::AnyFromClient>;
+template struct charmtree::FunctionsOf<charmtree::wire::native::AnyFromLauncher>;

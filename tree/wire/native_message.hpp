@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "tree/base/one_of.hpp"
 #include "tree/base/result.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/frame.hpp"
@@ -279,12 +279,18 @@ struct Refused {
 };
 
 // The places of messages in these are their numbers on the wire.
-using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
-                                Kept, FenceEnter, AttributePut, AttributeWanted, PortWanted, Offer, Ask,
-                                TopologyWanted, Listen, Answer>;
-using FromLauncher =
-    std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost, Renewed,
-                 Missed, Values, FenceOver, RingOver, Attribute, Port, Told, Topology, Asked>;
+using AnyFromClient =
+    AnyOf<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept, FenceEnter,
+          AttributePut, AttributeWanted, PortWanted, Offer, Ask, TopologyWanted, Listen, Answer>;
+struct FromClient : AnyFromClient {
+  using AnyFromClient::AnyFromClient;
+};
+using AnyFromLauncher =
+    AnyOf<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost, Renewed, Missed,
+          Values, FenceOver, RingOver, Attribute, Port, Told, Topology, Asked>;
+struct FromLauncher : AnyFromLauncher {
+  using AnyFromLauncher::AnyFromLauncher;
+};
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);
@@ -304,3 +310,6 @@ Result<FromClient> decode_from_client(const Frame& frame);
 Result<FromLauncher> decode_from_launcher(const Frame& frame);
 
 }  // namespace charmtree::wire::native
+
+extern template struct charmtree::FunctionsOf<charmtree::wire::native::AnyFromClient>;
+extern template struct charmtree::FunctionsOf<charmtree::wire::native::AnyFromLauncher>;

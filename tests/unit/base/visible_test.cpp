@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "charmrun/report/json_parts.hpp"
 #include "charmrun/view/own_line.hpp"

@@ -43,12 +43,12 @@ Guest become_guest(Guard& guard) {
   Conversation conversation;
   conversation.append(hex("80000103 00001111"));
   auto step = conversation.next(guard, 0);
-  const auto salt = std::get<Reply>(*step);
+  const auto salt = get<Reply>(*step);
   REQUIRE((salt.bytes.size() == 4 && !salt.last));
   CHECK_FALSE(conversation.next(guard, 0));
   conversation.append(stock_hash(kKey, wire::read_u32(salt.bytes, 0)));
   step = conversation.next(guard, 0);
-  const auto welcome = std::get<Reply>(*step);
+  const auto welcome = get<Reply>(*step);
   REQUIRE((welcome.bytes.size() == 28 && welcome.last));
   CHECK(welcome.bytes.substr(0, 20) == stock_hash(kKey, 0x1111));
   return {wire::read_u32(welcome.bytes, 20), wire::read_u32(welcome.bytes, 24)};
@@ -68,7 +68,7 @@ Step hears(Guard& guard, const std::string& bytes) {
 
 std::string why_wrong(Guard& guard, const std::string& bytes) {
   const auto step = hears(guard, bytes);
-  const auto* wrong = step ? std::get_if<Wrong>(&*step) : nullptr;
+  const auto* wrong = step ? get_if<Wrong>(&*step) : nullptr;
   return wrong == nullptr ? "" : wrong->why + (wrong->prefix ? " (empty reply)" : "");
 }
 
@@ -86,13 +86,13 @@ TEST_CASE("a stock client that has the key becomes a guest, and each of its requ
   const std::string bytes = signed_request(guest, request());
   auto step = hears(guard, bytes);
   REQUIRE(step);
-  const auto& asked = std::get<Asked>(*step);
+  const auto& asked = get<Asked>(*step);
   CHECK((asked.request.handler == "ping" && asked.request.pe == 5 && asked.request.data == "data"));
   CHECK((asked.signature.is_signed && asked.signature.level == 3 && asked.signature.reply_salt == 0x2222));
   CHECK(asked.before_reply == stock_hash(kKey, 0x2222));
   CHECK(why_wrong(guard, bytes) == "signed a request wrongly, or again");
   ++guest.salt;
-  CHECK(std::holds_alternative<Asked>(*hears(guard, signed_request(guest, request()))));
+  CHECK(holds_alternative<Asked>(*hears(guard, signed_request(guest, request()))));
   CHECK(become_guest(guard).number != guest.number);
 }
 
@@ -109,15 +109,15 @@ TEST_CASE("who shows no key, a wrong one, or that of another level gets no reply
   CHECK(why_wrong(guard, hex("80010003")) == "shows its key in an unknown way");
   CHECK(why_wrong(guard, hex("80000203")) == "shows its key in an unknown way");
   CHECK(why_wrong(guard, hex("800000ff")) == "asked for level 255, which has no key");
-  CHECK(std::holds_alternative<Asked>(*hears(guard, signed_request(guest, request()))));
-  CHECK(std::holds_alternative<Asked>(*hears(guard, request())));  // level 0 has no key
+  CHECK(holds_alternative<Asked>(*hears(guard, signed_request(guest, request()))));
+  CHECK(holds_alternative<Asked>(*hears(guard, request())));  // level 0 has no key
 
   Conversation conversation;
   conversation.append(hex("80000103 00001111"));
   CHECK(conversation.next(guard, kPes));
   conversation.append(std::string(20, 'x'));
   const auto step = conversation.next(guard, kPes);
-  CHECK_FALSE(std::get<Wrong>(*step).prefix);
+  CHECK_FALSE(get<Wrong>(*step).prefix);
 }
 
 TEST_CASE("with a key for level 0, requests without a key are refused without a reply") {
@@ -130,7 +130,7 @@ TEST_CASE("a guest's request that cannot be right has a signed empty reply") {
   std::string bytes = request();
   bytes[7] = 8;  // the PE
   const auto step = hears(guard, signed_request(become_guest(guard), bytes));
-  CHECK(std::get<Wrong>(*step).prefix == stock_hash(kKey, 0x2222));
+  CHECK(get<Wrong>(*step).prefix == stock_hash(kKey, 0x2222));
 }
 
 TEST_CASE("the oldest of too many guests has to show its key again") {

@@ -39,7 +39,7 @@ TEST_CASE("an answer that nobody merges goes on up", "[ccs_part]") {
   answer.token = 5;
   part.up(b.child(), answer, b);
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::CcsAnswer>(b.told_up[0]).token == 5);
+  CHECK(get<wire::CcsAnswer>(b.told_up[0]).token == 5);
   CHECK_FALSE(part.merges(answer, b));
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("a request fails with the child that is to answer, lost before or afte
   const LinkId link = b.child();
   const auto failure = [&]() -> std::string {
     REQUIRE(b.told_up.size() == 1);
-    return std::get<wire::CcsAnswer>(b.told_up[0]).failure;
+    return get<wire::CcsAnswer>(b.told_up[0]).failure;
   };
   SECTION("after") {
     part.down(request(1, {4, 4}), b);

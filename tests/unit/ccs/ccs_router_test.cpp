@@ -473,19 +473,19 @@ TEST_CASE("for a native program, the launchers spread what is for several, and t
   controller.asks(3, request("fffffffd", "where", {}, "00000005 00000001 00000000"));
   controller.asks(4, request("fffffffe", "where", {}, "00000001 00000002"));
   REQUIRE(controller.down.size() == 3);
-  const auto& all = std::get<wire::CcsSpread>(controller.down[0].second);
+  const auto& all = get<wire::CcsSpread>(controller.down[0].second);
   CHECK((all.everybody && all.first && all.last));
   const auto delivery = wire::parse_ccs_delivery(all.bytes);
   REQUIRE(delivery);
   CHECK((delivery->handler == "where" && delivery->data == "data" && delivery->token == all.token));
-  const auto& some = std::get<wire::CcsSpread>(controller.down[1].second);
+  const auto& some = get<wire::CcsSpread>(controller.down[1].second);
   CHECK_FALSE(some.everybody);
   CHECK(some.processes == std::vector<wire::ProcessSet::Range>{{0, 0}, {2, 2}});
   CHECK(wire::parse_ccs_delivery(some.bytes)->data.empty());
   controller.answers(0, 2, "merged");
   CHECK(controller.got(3) == hex("00000006") + "merged");
   controller.asks(5, request("00000004", "where"));
-  CHECK(std::get<wire::CcsForward>(controller.down.back().second).process == 2);
+  CHECK(get<wire::CcsForward>(controller.down.back().second).process == 2);
 }
 
 TEST_CASE("lost processes are asked nothing more, and what is for all goes to the others") {
@@ -505,10 +505,10 @@ TEST_CASE("lost processes are asked nothing more, and what is for all goes to th
   controller.asks(5, request("ffffffff", "where"));
   controller.asks(6, request("fffffffd", "where", {}, "00000001 00000002 00000004"));
   REQUIRE(controller.down.size() == 2);
-  const auto& all = std::get<wire::CcsSpread>(controller.down[0].second);
+  const auto& all = get<wire::CcsSpread>(controller.down[0].second);
   CHECK_FALSE(all.everybody);
   CHECK(all.processes == std::vector<wire::ProcessSet::Range>{{0, 1}, {4, 4}});
-  const auto& some = std::get<wire::CcsSpread>(controller.down[1].second);
+  const auto& some = get<wire::CcsSpread>(controller.down[1].second);
   CHECK(some.processes == std::vector<wire::ProcessSet::Range>{{1, 1}, {4, 4}});
 }
 
@@ -518,11 +518,11 @@ TEST_CASE("a large request for a native program's processes goes in pieces") {
   controller.asks(1, request("ffffffff", "where", std::string(2 * wire::kCcsPiece, 'x')));
   REQUIRE(controller.down.size() == 3);
   std::string payload;
-  for (const auto& [process, message] : controller.down) payload += std::get<wire::CcsSpread>(message).bytes;
+  for (const auto& [process, message] : controller.down) payload += get<wire::CcsSpread>(message).bytes;
   CHECK(wire::parse_ccs_delivery(payload)->data.size() == 2 * wire::kCcsPiece);
-  CHECK(std::get<wire::CcsSpread>(controller.down[1].second).everybody);
-  CHECK_FALSE(std::get<wire::CcsSpread>(controller.down[1].second).first);
-  CHECK(std::get<wire::CcsSpread>(controller.down[2].second).last);
+  CHECK(get<wire::CcsSpread>(controller.down[1].second).everybody);
+  CHECK_FALSE(get<wire::CcsSpread>(controller.down[1].second).first);
+  CHECK(get<wire::CcsSpread>(controller.down[2].second).last);
 }
 
 TEST_CASE("what is large for several processes is refused, and counts for all who may have to hold it") {

@@ -67,7 +67,7 @@ public:
   std::string heard() {
     std::string bytes;
     for (; looked_at_ < out.size(); ++looked_at_) {
-      if (const auto* send = std::get_if<ClientSend>(&out[looked_at_])) bytes += send->bytes;
+      if (const auto* send = get_if<ClientSend>(&out[looked_at_])) bytes += send->bytes;
     }
     return bytes;
   }
@@ -80,7 +80,7 @@ public:
   template <class A>
   std::size_t count() const {
     return static_cast<std::size_t>(std::count_if(
-        out.begin(), out.end(), [](const Action& action) { return std::holds_alternative<A>(action); }));
+        out.begin(), out.end(), [](const Action& action) { return holds_alternative<A>(action); }));
   }
   Router& router() { return router_; }
 
@@ -115,7 +115,7 @@ TEST_CASE("a session takes requests without waiting, and answers each under its 
   both += peer.request(12, 0, "b");
   peer.says(both);
   REQUIRE(peer.down.size() == 2);
-  const auto& forwarded = std::get<wire::CcsForward>(peer.down[0].second).bytes;
+  const auto& forwarded = get<wire::CcsForward>(peer.down[0].second).bytes;
   CHECK(forwarded.substr(8, 6) == std::string(4, '\0') + (keyed ? "\1\3" : std::string(2, '\0')));
   peer.answers(2, "B", 1);
   CHECK(peer.heard() == peer.message(12, Status::answered, "B"));

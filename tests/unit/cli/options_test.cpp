@@ -338,7 +338,7 @@ TEST_CASE("defaults shown are the defaults") {
   for (const OptionRow& row : option_table()) {
     INFO(row.name);
     if (row.kind() == OptionKind::flag && !row.default_text.empty())
-      CHECK(row.default_text == (std::get<OptionMember<bool>>(row.target).of(defaults) ? "on" : "off"));
+      CHECK(row.default_text == (get<OptionMember<bool>>(row.target).of(defaults) ? "on" : "off"));
   }
 }
 

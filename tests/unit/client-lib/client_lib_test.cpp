@@ -437,11 +437,11 @@ TEST_CASE("a launcher that does not read makes prints time out, and none is lost
       if (!frame->has_value()) break;
       const auto message = native::decode_from_client(**frame);
       REQUIRE(message);
-      if (const auto* print = std::get_if<native::Print>(&*message)) {
+      if (const auto* print = get_if<native::Print>(&*message)) {
         CHECK(print->text == std::string(5000, static_cast<char>('a' + prints % 26)));
         ++prints;
       }
-      finalized = std::holds_alternative<native::Finalize>(*message);
+      finalized = holds_alternative<native::Finalize>(*message);
       if (finalized) break;
     }
   }

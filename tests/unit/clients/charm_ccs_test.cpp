@@ -56,10 +56,9 @@ public:
 private:
   void sort() {
     for (ClientOutput& output : std::exchange(outputs, {})) {
-      if (auto* to = std::get_if<ToClient>(&output))
-        bytes_[to->client] += to->bytes + (to->tail ? *to->tail : "");
-      if (auto* answer = std::get_if<RequestAnswered>(&output)) answers_.push_back(std::move(*answer));
-      if (auto* close = std::get_if<CloseClient>(&output)) closed_.insert(close->client);
+      if (auto* to = get_if<ToClient>(&output)) bytes_[to->client] += to->bytes + (to->tail ? *to->tail : "");
+      if (auto* answer = get_if<RequestAnswered>(&output)) answers_.push_back(std::move(*answer));
+      if (auto* close = get_if<CloseClient>(&output)) closed_.insert(close->client);
     }
   }
 

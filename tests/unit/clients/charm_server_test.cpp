@@ -90,7 +90,7 @@ public:
   std::vector<T> take() {
     std::vector<T> found;
     for (ClientOutput& output : outputs) {
-      if (auto* value = std::get_if<T>(&output)) found.push_back(std::move(*value));
+      if (auto* value = get_if<T>(&output)) found.push_back(std::move(*value));
     }
     outputs.clear();
     return found;
@@ -99,14 +99,14 @@ public:
   std::string sent_to(ClientId client) {
     std::string bytes;
     for (const ClientOutput& output : outputs) {
-      const auto* to = std::get_if<ToClient>(&output);
+      const auto* to = get_if<ToClient>(&output);
       if (to != nullptr && to->client == client) bytes += to->bytes + (to->tail ? *to->tail : "");
     }
     return bytes;
   }
   bool dropped(ClientId client) {
     for (const ClientOutput& output : outputs) {
-      const auto* close = std::get_if<CloseClient>(&output);
+      const auto* close = get_if<CloseClient>(&output);
       if (close != nullptr && close->client == client) return true;
     }
     return false;
@@ -151,8 +151,8 @@ TEST_CASE("the engine hears of a table before the table is written", "[charm]") 
   f.server.table(f.make_table(), f.outputs);
 
   REQUIRE(f.outputs.size() == 2);
-  CHECK(std::get<TableDelivered>(f.outputs[0]).process == 0);
-  CHECK(std::get<ToClient>(f.outputs[1]).client == 100);
+  CHECK(get<TableDelivered>(f.outputs[0]).process == 0);
+  CHECK(get<ToClient>(f.outputs[1]).client == 100);
   f.outputs.clear();
   f.server.table(f.make_table(), f.outputs);
   CHECK(f.outputs.empty());  // a second table would make a stock client abort
@@ -164,8 +164,8 @@ TEST_CASE("an initnode may come byte by byte and with more behind it", "[charm]"
   const std::string bytes = initnode(3) + text("print", "early");
   for (const char c : bytes) f.received(7, {&c, 1});
   REQUIRE(f.outputs.size() == 2);
-  CHECK(std::get<Registered>(f.outputs[0]).process == 3);
-  CHECK(std::get<Printed>(f.outputs[1]).text == "early");
+  CHECK(get<Registered>(f.outputs[0]).process == 3);
+  CHECK(get<Printed>(f.outputs[1]).text == "early");
 }
 
 TEST_CASE("a print loses exactly its last NUL", "[charm]") {

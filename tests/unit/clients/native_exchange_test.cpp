@@ -113,7 +113,7 @@ TEST_CASE("a fence that fails brings nothing, and those behind it fail too", "[n
   b.out.clear();
   b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
   REQUIRE(b.heard(4).size() == 1);
-  CHECK(std::get<native::FenceOver>(b.heard(4)[0].first).failure == "process 9 is lost");
+  CHECK(get<native::FenceOver>(b.heard(4)[0].first).failure == "process 9 is lost");
 }
 
 TEST_CASE("a lost process is not waited for on its host", "[native]") {
@@ -129,7 +129,7 @@ TEST_CASE("where processes are started again one by one each fence fails at once
   Bench b{false};
   b.says(4, native::FenceEnter{3, Gives::pairs, {}, ""});
   REQUIRE(b.heard(4).size() == 1);
-  CHECK_FALSE(std::get<native::FenceOver>(b.heard(4)[0].first).failure.empty());
+  CHECK_FALSE(get<native::FenceOver>(b.heard(4)[0].first).failure.empty());
   CHECK(b.up().empty());
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("a process does not wait for its neighbours where one of another host 
   b.server.lost({{9, 9}}, b.out);
   REQUIRE(b.up().size() == 1);
   b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
-  CHECK(std::get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
+  CHECK(get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
 }
 
 TEST_CASE("a fence that has failed before its loss is known here fails then for those inside", "[native]") {
@@ -148,7 +148,7 @@ TEST_CASE("a fence that has failed before its loss is known here fails then for 
   b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
   CHECK(b.heard(4).empty());
   b.server.lost({{9, 9}}, b.out);
-  CHECK(std::get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
+  CHECK(get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
   b.out.clear();
   b.says(5, native::FenceEnter{1, Gives::pairs, {}, ""});  // later: the root says so again
   CHECK(b.up().size() == 1);
@@ -172,7 +172,7 @@ TEST_CASE("of a group on one host no other host hears", "[native]") {
   b.server.lost({{5, 5}}, b.out);
   b.out.clear();
   b.says(4, native::FenceEnter{3, Gives::pairs, here, ""});
-  CHECK(std::get<native::FenceOver>(b.heard(4).at(0).first).failure == "process 5 is lost");
+  CHECK(get<native::FenceOver>(b.heard(4).at(0).first).failure == "process 5 is lost");
 }
 
 TEST_CASE("a client that is gone gets nothing of a fence that it was in", "[native]") {
@@ -208,7 +208,7 @@ TEST_CASE("whoever comes last to too many groups has a fence that fails, and sta
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(test::only<ToClient>(out)[0].bytes);
   const auto message = native::decode_from_launcher(**decoder.next()).value();
-  CHECK(std::get<native::FenceOver>(message) == native::FenceOver{7, "too many groups have barriers"});
+  CHECK(get<native::FenceOver>(message) == native::FenceOver{7, "too many groups have barriers"});
 }
 
 TEST_CASE("whoever enters a fence as nobody may loses its connection", "[native]") {

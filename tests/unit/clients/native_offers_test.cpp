@@ -22,7 +22,7 @@ struct Bench : test::NativeBench {
   /// What each has been told since the last time, by its requests' numbers.
   std::vector<native::Told> told(ClientId client) {
     std::vector<native::Told> all;
-    for (const auto& [message, content] : heard(client)) all.push_back(std::get<native::Told>(message));
+    for (const auto& [message, content] : heard(client)) all.push_back(get<native::Told>(message));
     out.clear();
     return all;
   }
@@ -30,7 +30,7 @@ struct Bench : test::NativeBench {
   std::vector<native::Asked> asked(ClientId client) {
     std::vector<native::Asked> all;
     for (const auto& [message, content] : heard(client)) {
-      if (const auto* asked = std::get_if<native::Asked>(&message)) all.push_back(*asked);
+      if (const auto* asked = get_if<native::Asked>(&message)) all.push_back(*asked);
     }
     out.clear();
     return all;
@@ -126,7 +126,7 @@ TEST_CASE("who asks a lost process hears that, wherever it was", "[native]") {
   b.server.lost({{6, 9}}, b.out);
   std::set<std::uint32_t> failed;
   for (const auto& [message, content] : b.heard(4)) {
-    if (const auto* told = std::get_if<native::Told>(&message)) failed.insert(told->id);
+    if (const auto* told = get_if<native::Told>(&message)) failed.insert(told->id);
   }
   CHECK(failed == std::set<std::uint32_t>{1, 2});
   CHECK(b.sent<wire::InquiryReply>().size() == 1);
@@ -378,7 +378,7 @@ TEST_CASE("the host's topology is found out once, for all who ask", "[native]") 
   for (ClientId client = 4; client < 7; ++client) {
     const auto heard = b.heard(client);
     REQUIRE(heard.size() == 1);
-    CHECK(std::get<native::Topology>(heard[0].first).is_there);
+    CHECK(get<native::Topology>(heard[0].first).is_there);
     CHECK(heard[0].second == *xml);
   }
   Bench without;
@@ -387,7 +387,7 @@ TEST_CASE("the host's topology is found out once, for all who ask", "[native]") 
   without.server.topology("", nullptr, without.out);
   const auto heard = without.heard(4);
   REQUIRE(heard.size() == 1);
-  CHECK_FALSE(std::get<native::Topology>(heard[0].first).is_there);
+  CHECK_FALSE(get<native::Topology>(heard[0].first).is_there);
 }
 
 }  // namespace charmtree::native_offers_test

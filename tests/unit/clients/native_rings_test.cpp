@@ -18,7 +18,7 @@ struct Bench : test::NativeBench {
   std::vector<wire::RingUp> up() const { return test::only<wire::RingUp>(out); }
   void over(std::uint32_t number) { server.ringed({number, 0, {{4, "left", "right"}}}, out); }
   std::string failure(ClientId client) const {
-    return heard(client).empty() ? "-" : std::get<native::FenceOver>(heard(client).back().first).failure;
+    return heard(client).empty() ? "-" : get<native::FenceOver>(heard(client).back().first).failure;
   }
 };
 

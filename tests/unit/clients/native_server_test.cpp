@@ -70,8 +70,7 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   Bench bench;
   bench.join(1, 5);
   REQUIRE(bench.said_to(1).size() == 1);
-  CHECK(std::get<native::Welcome>(bench.said_to(1)[0]) ==
-        native::Welcome{5, 10, 1, 3, 2, 0, 0, 3, {{4, 6}}, {}});
+  CHECK(get<native::Welcome>(bench.said_to(1)[0]) == native::Welcome{5, 10, 1, 3, 2, 0, 0, 3, {{4, 6}}, {}});
   CHECK(bench.all<Registered>().empty());
 
   bench.say(1, native::Put{"here"});
@@ -85,13 +84,13 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   bench.server.table(table, bench.outputs);
   REQUIRE(bench.said_to(1).size() == 1);
   CHECK(bench.all<ToClient>().at(0).shared.coded == table);
-  CHECK(std::holds_alternative<native::Table>(bench.said_to(1)[0]));
+  CHECK(holds_alternative<native::Table>(bench.said_to(1)[0]));
   CHECK(bench.said_to(2).empty());
   CHECK(bench.all<TableDelivered>().empty());
 
   bench.forget();
   bench.join(3, 6);
-  CHECK(std::get<native::Welcome>(bench.said_to(3)[0]).epoch == 1);
+  CHECK(get<native::Welcome>(bench.said_to(3)[0]).epoch == 1);
 }
 
 TEST_CASE("a process that asks for a port gets that of its rank, before it registers, too", "[native]") {
@@ -240,7 +239,7 @@ TEST_CASE("a process that vanishes after it registered is lost", "[native]") {
 
   bench.forget();
   bench.join(2, 4);  // its number is spent
-  CHECK(std::holds_alternative<native::Refused>(bench.said_to(2).at(0)));
+  CHECK(holds_alternative<native::Refused>(bench.said_to(2).at(0)));
 }
 
 TEST_CASE("a process that vanishes before it registered was none: its number is free", "[native]") {
@@ -252,7 +251,7 @@ TEST_CASE("a process that vanishes before it registered was none: its number is 
 
   bench.forget();
   bench.join(2, 4);
-  CHECK(std::holds_alternative<native::Welcome>(bench.said_to(2).at(0)));
+  CHECK(holds_alternative<native::Welcome>(bench.said_to(2).at(0)));
 }
 
 TEST_CASE("a hello that does not fit is refused, with the reason", "[native]") {
@@ -270,7 +269,7 @@ TEST_CASE("a hello that does not fit is refused, with the reason", "[native]") {
   bench.say(2, hello);
 
   REQUIRE(bench.said_to(2).size() == 1);
-  CHECK(std::get<native::Refused>(bench.said_to(2)[0]).why.find(why) != std::string::npos);
+  CHECK(get<native::Refused>(bench.said_to(2)[0]).why.find(why) != std::string::npos);
   CHECK(bench.closed(2));
   CHECK(bench.all<ClientLost>().empty());
 }
@@ -353,7 +352,7 @@ TEST_CASE("a flood of connections is bounded and the newest gets its chance", "[
 
   bench.forget();
   bench.join(kFlood, 4);
-  CHECK(std::holds_alternative<native::Welcome>(bench.said_to(kFlood).at(0)));
+  CHECK(holds_alternative<native::Welcome>(bench.said_to(kFlood).at(0)));
 }
 
 TEST_CASE("each kind of nuisance is told once", "[native]") {
@@ -420,7 +419,7 @@ TEST_CASE("a process is asked for its handlers, and answers in its own order", "
   bench.server.request(5, payload(7, "where", "data"), bench.outputs);
   bench.server.request(5, payload(8, "where"), bench.outputs);
   REQUIRE(bench.said_to(1).size() == 2);
-  CHECK(std::get<native::Request>(bench.said_to(1)[0]) ==
+  CHECK(get<native::Request>(bench.said_to(1)[0]) ==
         native::Request{7, "where", 0x0A000001, 4242, 4, "data"});
   bench.say(1, native::Reply{8, 0, ""});
   bench.say(1, native::Reply{7, 5, "he"});

@@ -46,8 +46,8 @@ public:
   std::string hear() {
     std::string bytes;
     for (const ClientOutput& output : outputs_) {
-      if (const auto* to = std::get_if<ToClient>(&output)) bytes += to->bytes;
-      if (const auto* gone = std::get_if<ClientLost>(&output)) lost = gone->why;
+      if (const auto* to = get_if<ToClient>(&output)) bytes += to->bytes;
+      if (const auto* gone = get_if<ClientLost>(&output)) lost = gone->why;
     }
     outputs_.clear();
     if (!bytes.empty()) heard_ = now_;

@@ -33,7 +33,7 @@ struct Bench final : test::PartBench {
   std::string nonce() {
     part.offer(*this);
     for (const Send& send : take<Send>()) {
-      if (const auto* waiting = std::get_if<wire::Waiting>(&send.message)) return waiting->nonce;
+      if (const auto* waiting = get_if<wire::Waiting>(&send.message)) return waiting->nonce;
     }
     return {};
   }
@@ -60,11 +60,11 @@ TEST_CASE("a launcher lets itself be adopted by whoever knows the secret, nearer
   b.part.up(b.claim(nonce, 1), b);
   const auto sent = b.take<Send>();
   REQUIRE(sent.size() == 3);
-  CHECK(std::holds_alternative<wire::Taken>(sent[0].message));  // to the parent that lives
-  CHECK(std::get<wire::Claimed>(sent[1].message).proof == b.proof("claimed", nonce));
-  CHECK(std::holds_alternative<wire::Hello>(sent[2].message));
+  CHECK(holds_alternative<wire::Taken>(sent[0].message));  // to the parent that lives
+  CHECK(get<wire::Claimed>(sent[1].message).proof == b.proof("claimed", nonce));
+  CHECK(holds_alternative<wire::Hello>(sent[2].message));
   REQUIRE(b.news.size() == 1);
-  CHECK(std::get<ParentReplaced>(b.news[0]).claim.epoch == 3);
+  CHECK(get<ParentReplaced>(b.news[0]).claim.epoch == 3);
   SECTION("once") {
     b.part.up(b.claim(nonce, 1), b);
     CHECK(b.take<CloseLink>().size() == 1);
@@ -78,7 +78,7 @@ TEST_CASE("one from further below learns that we are taken", "[adoption]") {
   b.part.up(b.claim(nonce, 2), b);
   const auto sent = b.take<Send>();
   REQUIRE(sent.size() == 1);
-  CHECK(std::get<wire::Taken>(sent[0].message).proof == b.proof("taken", nonce));
+  CHECK(get<wire::Taken>(sent[0].message).proof == b.proof("taken", nonce));
   CHECK(b.news.empty());
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("a lost Charm++ process is started again, and everybody gets a table w
   fixture.crash(1);
   CHECK(fixture.said("; restarting it"));
   REQUIRE(fixture.news.size() == 1);
-  CHECK(std::get<ProcessReplaced>(fixture.news[0]).process == 1);
+  CHECK(get<ProcessReplaced>(fixture.news[0]).process == 1);
   REQUIRE(fixture.told<wire::Restart>().size() == 1);
   CHECK(fixture.told<wire::Restart>()[0].process == 1);
   CHECK(fixture.part.next_deadline() == fixture.now + 60s);

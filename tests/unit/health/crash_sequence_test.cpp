@@ -27,11 +27,11 @@ public:
     std::string text;
     for (const wire::Message& message : sequence.take_orders()) {
       if (!text.empty()) text += ", ";
-      if (const auto* restart = std::get_if<wire::Restart>(&message)) {
+      if (const auto* restart = get_if<wire::Restart>(&message)) {
         text += "restart " + std::to_string(restart->process) + " phase " + std::to_string(restart->phase);
-      } else if (const auto* admit = std::get_if<wire::Admit>(&message)) {
+      } else if (const auto* admit = get_if<wire::Admit>(&message)) {
         text += "admit " + std::to_string(admit->process);
-      } else if (const auto* recover = std::get_if<wire::Recover>(&message)) {
+      } else if (const auto* recover = get_if<wire::Recover>(&message)) {
         const auto table = wire::decode_table(*recover->table).value();
         text +=
             "epoch " + std::to_string(table.epoch) + " lost " + std::to_string(recover->crashed) + " ports";

@@ -27,13 +27,13 @@ struct Bench final : test::PartBench {
   }
   template <class N>
   std::size_t told() const {
-    return static_cast<std::size_t>(std::count_if(
-        news.begin(), news.end(), [](const News& each) { return std::holds_alternative<N>(each); }));
+    return static_cast<std::size_t>(
+        std::count_if(news.begin(), news.end(), [](const News& each) { return holds_alternative<N>(each); }));
   }
   bool up(const wire::Message& message) { return part.up(*launch.find(visit), visit, message, *this); }
   wire::Claim claim() {
     for (const Send& send : take<Send>()) {
-      if (const auto* each = std::get_if<wire::Claim>(&send.message)) return *each;
+      if (const auto* each = get_if<wire::Claim>(&send.message)) return *each;
     }
     FAIL("nobody was claimed");
     return {};
@@ -52,7 +52,7 @@ struct Bench final : test::PartBench {
 TEST_CASE("a launcher that waits is claimed, and ours when it has shown the secret", "[repairs]") {
   Bench b;
   health::Repairs::arrived(0, b.visit, b);
-  CHECK(std::get<wire::Adopt>(b.take<Send>().at(0).message).socket == health::adoption_socket(b.job, 0));
+  CHECK(get<wire::Adopt>(b.take<Send>().at(0).message).socket == health::adoption_socket(b.job, 0));
   CHECK(b.up(wire::Waiting{0, "theirs"}));
   CHECK(b.told<LauncherClaimed>() == 1);
   CHECK(b.part.is_claimed(b.visit));
@@ -85,7 +85,7 @@ TEST_CASE("who is not there, or is not found in time, is lost with its processes
   }
   REQUIRE(b.told<LauncherLost>() == 1);
   for (const News& each : b.news) {
-    const auto* told = std::get_if<LauncherLost>(&each);
+    const auto* told = get_if<LauncherLost>(&each);
     if (told == nullptr) continue;
     CHECK(told->lost.host == 0);
     REQUIRE(told->lost.processes.size() == 1);

@@ -49,8 +49,8 @@ TEST_CASE("a lost process is started again where it was, and others are told of 
   CHECK(restarts[0].restarts == 1);
   CHECK(fixture.said("; restarting it"));
   REQUIRE(fixture.news.size() == 2);
-  CHECK(std::get<ProcessReplaced>(fixture.news[0]).process == 1);
-  const auto& told = std::get<Progress::ProcessRestart>(fixture.news[1]);
+  CHECK(get<ProcessReplaced>(fixture.news[0]).process == 1);
+  const auto& told = get<Progress::ProcessRestart>(fixture.news[1]);
   CHECK(std::pair{told.process, told.host} == std::pair{1U, 1U});
   CHECK(fixture.turn().empty());
 }

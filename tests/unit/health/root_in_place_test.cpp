@@ -49,7 +49,7 @@ public:
   std::vector<wire::Restart> restarts() const {
     std::vector<wire::Restart> all;
     for (const auto& [process, message] : orders.process) {
-      if (const auto* restart = std::get_if<wire::Restart>(&message)) all.push_back(*restart);
+      if (const auto* restart = get_if<wire::Restart>(&message)) all.push_back(*restart);
     }
     return all;
   }
@@ -119,10 +119,10 @@ TEST_CASE(
   controller.controller.facts(std::move(facts), controller.now);
   controller.turn();
   REQUIRE(controller.orders.everyone.size() == 2);
-  CHECK(std::holds_alternative<wire::TableDown>(controller.orders.everyone[0]));
-  REQUIRE(std::holds_alternative<wire::Renewed>(controller.orders.everyone[1]));
-  CHECK(std::get<wire::Renewed>(controller.orders.everyone[1]).blocks.at(0).tuples.at(0).data == "a2");
-  CHECK(std::holds_alternative<wire::Readmit>(controller.orders.process.back().second));
+  CHECK(holds_alternative<wire::TableDown>(controller.orders.everyone[0]));
+  REQUIRE(holds_alternative<wire::Renewed>(controller.orders.everyone[1]));
+  CHECK(get<wire::Renewed>(controller.orders.everyone[1]).blocks.at(0).tuples.at(0).data == "a2");
+  CHECK(holds_alternative<wire::Readmit>(controller.orders.process.back().second));
 }
 
 TEST_CASE("the end of the input is said again to a host that was cut off", "[losses][input]") {
@@ -141,7 +141,7 @@ TEST_CASE("the end of the input is said again to a host that was cut off", "[los
   SECTION("to the host of the process that gets it") {
     controller.message(wire::Reached{0, {{0, 0}}}, Instant{1s}, out, orders);
     REQUIRE(orders.input.size() == (has_ended ? 1 : 0));
-    if (has_ended) CHECK(std::get<wire::Input>(orders.input[0]).end);
+    if (has_ended) CHECK(get<wire::Input>(orders.input[0]).end);
   }
   SECTION("to no other one") {
     controller.message(wire::Reached{1, {{1, 1}}}, Instant{1s}, out, orders);

@@ -73,7 +73,7 @@ public:
   std::vector<std::uint32_t> restarted() const {
     std::vector<std::uint32_t> all;
     for (const auto& [process, message] : orders.process) {
-      if (std::holds_alternative<wire::Restart>(message)) all.push_back(process);
+      if (holds_alternative<wire::Restart>(message)) all.push_back(process);
     }
     return all;
   }

@@ -55,7 +55,7 @@ struct Fixture {
   }
   bool said(std::string_view words) const {
     return std::any_of(out.begin(), out.end(), [&](const Action& action) {
-      const auto* say = std::get_if<Say>(&action);
+      const auto* say = get_if<Say>(&action);
       return say != nullptr && say->text.find(words) != std::string::npos;
     });
   }

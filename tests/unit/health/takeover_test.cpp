@@ -45,9 +45,9 @@ TEST_CASE("each hears what others had heard, and it had not", "[takeover]") {
   b.part.even_out(b.part.inherited(), b);
   REQUIRE(b.handed_down.size() == 2);
   CHECK(b.handed_down[0].first == b.behind);
-  CHECK(std::get<wire::Release>(b.handed_down[0].second).kind == 0);
+  CHECK(get<wire::Release>(b.handed_down[0].second).kind == 0);
   CHECK(b.handed_down[1].first == b.behind);
-  const auto& lost = std::get<wire::Lost>(b.handed_down[1].second);
+  const auto& lost = get<wire::Lost>(b.handed_down[1].second);
   CHECK(lost.epoch == 2);
   CHECK(lost.processes == std::vector{kSecond});
 }

@@ -47,7 +47,7 @@ TEST_CASE("a child that says nothing is looked into, and told as silent", "[watc
   REQUIRE_FALSE(b.probes.empty());
   CHECK(b.probes.front().link == link);
   REQUIRE(b.news.size() == 1);
-  const auto& silent = std::get<LinkSilent>(b.news.front());
+  const auto& silent = get<LinkSilent>(b.news.front());
   CHECK(silent.link == link);
   CHECK_FALSE(silent.why.what.empty());
 }

@@ -12,7 +12,7 @@ struct Bench final : test::PartBench {
   Bench() : PartBench(Role::below) {}
   template <class N>
   bool hears() const {
-    return news.size() == 1 && std::holds_alternative<N>(news[0]);
+    return news.size() == 1 && holds_alternative<N>(news[0]);
   }
   CleanUp part;
 };
@@ -36,7 +36,7 @@ TEST_CASE("a launcher that was started to clean up says what it has killed, and 
   CHECK(b.part.is_errand());
   CHECK(b.take<KillLeftovers>().at(0).job == "job");
   b.part.on(LeftoversKilled{2, true}, b);
-  CHECK(std::get<wire::Swept>(b.take<Send>().at(0).message).killed == 2);
+  CHECK(get<wire::Swept>(b.take<Send>().at(0).message).killed == 2);
   CHECK(b.hears<ErrandDone>());
 }
 

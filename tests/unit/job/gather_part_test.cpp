@@ -17,7 +17,7 @@ struct Bench final : test::PartBench {
   explicit Bench(Role where = Role::root) : PartBench(where) { job.loss.recovery = wire::Recovery::go_on; }
   wire::Facts handed() {
     REQUIRE(handed_up.size() == 1);
-    return std::get<wire::Facts>(handed_up.at(0));
+    return get<wire::Facts>(handed_up.at(0));
   }
   StartupTimes times;
   GatherPart part{times};
@@ -126,7 +126,7 @@ TEST_CASE("another parent hears again who is lost", "[gather_part]") {
   CHECK(b.part.progress().below_lost_launchers.missing(kOne).empty());
   b.part.adopted(b);
   REQUIRE(b.handed_up.size() == 1);
-  CHECK(std::get<wire::LinkLost>(b.handed_up[0]).host == 0);
+  CHECK(get<wire::LinkLost>(b.handed_up[0]).host == 0);
   SECTION("but not of those of whom everybody has been told") {
     b.handed_up.clear();
     b.part.down(wire::Lost{1, {kOne}}, b);

@@ -58,7 +58,7 @@ TEST_CASE("where the last run left something nothing is started", "[host_part]")
   CHECK(b.actions.empty());
   CHECK(b.part.processes()->failed());
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::Facts>(b.told_up[0]).hosts_failed.size() == 1);
+  CHECK(get<wire::Facts>(b.told_up[0]).hosts_failed.size() == 1);
 }
 
 TEST_CASE("a message for one process is heard here, or goes on to its host", "[host_part]") {
@@ -109,13 +109,13 @@ TEST_CASE("queue pairs go to the host that they are for, down or up", "[host_par
     block.first_target = 4;
     b.part.route(block, b);
     REQUIRE(b.handed_to_process.size() == 1);
-    CHECK(std::holds_alternative<wire::QueuePairsDown>(b.handed_to_process[0].second));
+    CHECK(holds_alternative<wire::QueuePairsDown>(b.handed_to_process[0].second));
   }
   SECTION("elsewhere") {
     block.first_target = 99;
     b.part.route(block, b);
     REQUIRE(b.handed_up.size() == 1);
-    CHECK(std::holds_alternative<wire::QueuePairsUp>(b.handed_up[0]));
+    CHECK(holds_alternative<wire::QueuePairsUp>(b.handed_up[0]));
   }
   SECTION("elsewhere, and there is no way") {
     block.first_target = 99;
@@ -132,7 +132,7 @@ TEST_CASE("a process that has ended is told to the other parts", "[host_part]") 
   b.news.clear();
   b.part.on(ProcessExited{0, 0, 0}, b);
   REQUIRE(b.news.size() == 1);
-  CHECK(std::get<ProcessGone>(b.news[0]).process == 0);
+  CHECK(get<ProcessGone>(b.news[0]).process == 0);
   b.part.on(ProcessExited{99, 0, 0}, b);  // none of ours
   CHECK(b.news.size() == 1);
 }

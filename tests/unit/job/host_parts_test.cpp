@@ -65,7 +65,7 @@ ProcessOutput wrote(std::uint32_t process, Stream stream, std::string bytes) {
 std::string text_of(const std::vector<wire::Message>& messages) {
   std::string text;
   for (const wire::Message& message : messages) {
-    if (const auto* output = std::get_if<wire::Output>(&message)) text += output->text;
+    if (const auto* output = get_if<wire::Output>(&message)) text += output->text;
   }
   return text;
 }
@@ -117,7 +117,7 @@ TEST_CASE("processes are held for a debugger, but neither their successors nor w
   HostTurn turn = f.turn();
   const auto held = [&](std::uint32_t process) {
     for (const Action& action : f.out) {
-      const auto* spawn = std::get_if<Spawn>(&action);
+      const auto* spawn = get_if<Spawn>(&action);
       if (spawn != nullptr && spawn->process == process) return spawn->held;
     }
     return false;
@@ -168,9 +168,9 @@ TEST_CASE("a successor reads what was written while its predecessor was there", 
   f.own.is_gone(3);
   start.start_successor(3, turn);
   REQUIRE(f.out.size() == 2);
-  CHECK(std::get<Spawn>(f.out[0]).restarts == 2);
-  CHECK(std::get<WriteInput>(f.out[1]).bytes == "one two");
-  CHECK(std::get<WriteInput>(f.out[1]).end);
+  CHECK(get<Spawn>(f.out[0]).restarts == 2);
+  CHECK(get<WriteInput>(f.out[1]).bytes == "one two");
+  CHECK(get<WriteInput>(f.out[1]).end);
   CHECK_FALSE(process.successor.is_ordered());
   CHECK(process.request.empty());
   CHECK(process.tuple.port == 99);  // the host's first table has it yet to be told
@@ -198,7 +198,7 @@ TEST_CASE("tuples go up together, and who is awaited rejoins by itself", "[host]
   registration.add(Registered{3, {33, {}}}, ready, turn);
   CHECK(f.up.facts.registered == 3);
   REQUIRE(f.up.messages.size() == 1);
-  CHECK(std::get<wire::Rejoined>(f.up.messages[0]).port == 33);
+  CHECK(get<wire::Rejoined>(f.up.messages[0]).port == 33);
 }
 
 TEST_CASE("an exit waits for what its process may still say, no longer than it speaks", "[host]") {
@@ -296,7 +296,7 @@ TEST_CASE("pipes that hold copies are read whatever waits, and the copies droppe
   CHECK(text_of(f.up.messages) == "mine\n");
   output.hold(true, f.own, f.out);
   REQUIRE(f.out.size() == 1);  // 4 has not been started
-  CHECK(std::get<PauseOutput>(f.out[0]).process == 3);
+  CHECK(get<PauseOutput>(f.out[0]).process == 3);
   output.hold(true, f.own, f.out);
   CHECK(f.out.size() == 1);
   output.hold(false, f.own, f.out);
@@ -345,7 +345,7 @@ TEST_CASE("an SMP client that says nothing once it has its table is not SMP", "[
   SECTION("in time") {
     check.tick(job, 2, kNow + 5s, up);
     REQUIRE(up.size() == 1);
-    CHECK(std::get<wire::AbortUp>(up[0]).text.starts_with("no sign of life within 5 s"));
+    CHECK(get<wire::AbortUp>(up[0]).text.starts_with("no sign of life within 5 s"));
     CHECK(check.next_deadline() == kNever);
   }
   SECTION("unless it says something") {
@@ -358,7 +358,7 @@ TEST_CASE("an SMP client that says nothing once it has its table is not SMP", "[
     CHECK(up.empty());
     SmpCheck::look(job, 3, "Charm++> Running in non-SMP mode\n", up);
     REQUIRE(up.size() == 1);
-    CHECK(std::get<wire::AbortUp>(up[0]).process == 3);
+    CHECK(get<wire::AbortUp>(up[0]).process == 3);
   }
 }
 

@@ -65,7 +65,7 @@ public:
   std::string text_of(std::uint32_t process) const {
     std::string text;
     for (const wire::Message& message : up.messages) {
-      const auto* output = std::get_if<wire::Output>(&message);
+      const auto* output = get_if<wire::Output>(&message);
       if (output != nullptr && output->process == process) text += output->text;
     }
     return text;
@@ -73,14 +73,14 @@ public:
   /// The abort that has gone up; process 99: none.
   wire::AbortUp abort() const {
     for (const wire::Message& message : up.messages) {
-      if (const auto* abort = std::get_if<wire::AbortUp>(&message)) return *abort;
+      if (const auto* abort = get_if<wire::AbortUp>(&message)) return *abort;
     }
     return {99, 0, {}};
   }
   template <class A>
   std::size_t count() const {
     return static_cast<std::size_t>(
-        std::count_if(out.begin(), out.end(), [](const Action& a) { return std::holds_alternative<A>(a); }));
+        std::count_if(out.begin(), out.end(), [](const Action& a) { return holds_alternative<A>(a); }));
   }
 
   std::shared_ptr<wire::JobSpec> job = std::make_shared<wire::JobSpec>();
@@ -312,7 +312,7 @@ TEST_CASE("an abort is a process's end, told once", "[host_processes]") {
   fixture.on(ClientClosed{ClientKind::charm, 0});
   fixture.on(ProcessExited{0, 1});
   CHECK(fixture.text_of(0) == "last words");
-  CHECK(std::holds_alternative<wire::AbortUp>(fixture.up.messages.back()));
+  CHECK(holds_alternative<wire::AbortUp>(fixture.up.messages.back()));
   CHECK(fixture.up.facts.exits.empty());
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("the first that fails is told with its last words, and how a signal en
     fixture.run();
     fixture.says(1, "printerr", "reason\n");
     fixture.says(1, "abort", "why");
-    const auto& abort = std::get<wire::AbortUp>(fixture.up.messages.back());
+    const auto& abort = get<wire::AbortUp>(fixture.up.messages.back());
     CHECK(abort.last_words == "reason\n");
   }
 }
@@ -383,7 +383,7 @@ TEST_CASE("the end: stock clients are let go, others get the signal, what is lef
   fixture.processes->finish(15, kNow, fixture.out, fixture.up);
   std::vector<std::uint32_t> signalled;
   for (const Action& action : fixture.out) {
-    if (const auto* signal = std::get_if<proto::Signal>(&action)) signalled.push_back(signal->process);
+    if (const auto* signal = get_if<proto::Signal>(&action)) signalled.push_back(signal->process);
   }
   CHECK(signalled == std::vector<std::uint32_t>{1});
   CHECK(fixture.count<ClientClose>() == 1);
@@ -391,8 +391,8 @@ TEST_CASE("the end: stock clients are let go, others get the signal, what is lef
   fixture.forget();
   fixture.processes->signal(9, fixture.out);
   REQUIRE(fixture.out.size() == 1);
-  CHECK(std::get<proto::Signal>(fixture.out[0]).process == 0);
-  CHECK(std::get<proto::Signal>(fixture.out[0]).signal == 9);
+  CHECK(get<proto::Signal>(fixture.out[0]).process == 0);
+  CHECK(get<proto::Signal>(fixture.out[0]).signal == 9);
 }
 
 TEST_CASE("an end that comes before the host is ready starts nothing", "[host_processes]") {
@@ -410,7 +410,7 @@ TEST_CASE("a job of one process passes its bytes unchanged", "[host_processes]")
   fixture.on(Spawned{0});
   fixture.on(ProcessOutput{0, Stream::out, "no newline"});
   REQUIRE(fixture.up.messages.size() == 1);
-  CHECK(std::get<wire::Output>(fixture.up.messages[0]).text == "no newline");
+  CHECK(get<wire::Output>(fixture.up.messages[0]).text == "no newline");
 }
 
 TEST_CASE("an exit waits until the connection has been read to its end", "[host_processes]") {
@@ -424,7 +424,7 @@ TEST_CASE("an exit waits until the connection has been read to its end", "[host_
     fixture.says(1, "abort", "Fatal error on PE 1> no");
     CHECK(fixture.up.facts.exits.empty());
     CHECK(std::count_if(fixture.up.messages.begin(), fixture.up.messages.end(),
-                        [](const auto& m) { return std::holds_alternative<wire::AbortUp>(m); }) == 1);
+                        [](const auto& m) { return holds_alternative<wire::AbortUp>(m); }) == 1);
     CHECK(fixture.processes->next_deadline() == kNever);
   }
   SECTION("or the proper end") {
@@ -525,7 +525,7 @@ TEST_CASE("what a client prints comes once if it is on the process's terminal, t
   fixture.forget();
   fixture.says(0, "printsyn", "waits\n");
   REQUIRE(fixture.up.messages.size() == 1);
-  const auto& output = std::get<wire::Output>(fixture.up.messages.front());
+  const auto& output = get<wire::Output>(fixture.up.messages.front());
   CHECK(output.text.empty());
   CHECK(output.wants_receipt);
 }

@@ -40,7 +40,7 @@ public:
   const Message* heard_one(ClientId client) {
     last = heard(client);
     for (const native::FromLauncher& message : last) {
-      if (const auto* wanted = std::get_if<Message>(&message)) return wanted;
+      if (const auto* wanted = get_if<Message>(&message)) return wanted;
     }
     return nullptr;
   }
@@ -81,8 +81,8 @@ TEST_CASE("a client that is lost is started again, registers, and gets the table
   const wire::Blob table = wire::encode({1, 1, {{3, 0, 1, std::vector<wire::Tuple>(6)}}});
   f.processes->tell_servers<&ClientServer::readmit>(wire::Readmit{3, 9, table}, kNow, f.out, f.up);
   REQUIRE(f.heard(13).size() == 2);
-  CHECK(std::get<native::Missed>(f.heard(13)[0]).barriers == 9);
-  CHECK(std::holds_alternative<native::Table>(f.heard(13)[1]));
+  CHECK(get<native::Missed>(f.heard(13)[0]).barriers == 9);
+  CHECK(holds_alternative<native::Table>(f.heard(13)[1]));
   CHECK(test::only<ClientSend>(f.out).back().shared.coded == table);
   f.forget();
   f.renew(2, 5);
@@ -192,7 +192,7 @@ TEST_CASE("the input of a process that is about to be replaced is its successor'
   const auto written = test::only<WriteInput>(f.out);
   REQUIRE(written.size() == 1);
   CHECK((written[0].bytes == "one two" && written[0].end));
-  CHECK(std::holds_alternative<Spawn>(f.out.front()));
+  CHECK(holds_alternative<Spawn>(f.out.front()));
 }
 
 TEST_CASE("what cannot be executed is not tried again", "[restarts]") {

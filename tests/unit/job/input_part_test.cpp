@@ -35,9 +35,9 @@ TEST_CASE("input goes to the launcher of the process that has it", "[input_part]
   b.part.down(wire::Resize{}, b);
   REQUIRE(b.handed_to_process.size() == 3);
   for (const auto& [process, message] : b.handed_to_process) CHECK(process == 5);
-  CHECK(std::get<wire::Input>(b.handed_to_process[0].second).bytes == "text\n");
-  CHECK(std::holds_alternative<wire::RecallInput>(b.handed_to_process[1].second));
-  CHECK(std::holds_alternative<wire::Resize>(b.handed_to_process[2].second));
+  CHECK(get<wire::Input>(b.handed_to_process[0].second).bytes == "text\n");
+  CHECK(holds_alternative<wire::RecallInput>(b.handed_to_process[1].second));
+  CHECK(holds_alternative<wire::Resize>(b.handed_to_process[2].second));
 }
 
 TEST_CASE("what one reader has taken goes up as it is", "[input_part]") {
@@ -45,8 +45,8 @@ TEST_CASE("what one reader has taken goes up as it is", "[input_part]") {
   b.part.up(1, {7}, b);
   b.part.on(InputWritten{0, 3}, b);
   REQUIRE(b.told_up.size() == 2);
-  CHECK(std::get<wire::InputTaken>(b.told_up[0]).bytes == 7);
-  CHECK(std::get<wire::InputTaken>(b.told_up[1]).bytes == 3);
+  CHECK(get<wire::InputTaken>(b.told_up[0]).bytes == 7);
+  CHECK(get<wire::InputTaken>(b.told_up[1]).bytes == 3);
 }
 
 TEST_CASE("of copies, as much has been taken as by the slowest who still takes any", "[input_part]") {
@@ -58,17 +58,17 @@ TEST_CASE("of copies, as much has been taken as by the slowest who still takes a
   CHECK(b.told_up.empty());
   b.part.up(slow, {5}, b);
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::InputTaken>(b.told_up[0]).bytes == 5);
+  CHECK(get<wire::InputTaken>(b.told_up[0]).bytes == 5);
   b.part.lost(slow, b);
   REQUIRE(b.told_up.size() == 2);
-  CHECK(std::get<wire::InputTaken>(b.told_up[1]).bytes == 3);
+  CHECK(get<wire::InputTaken>(b.told_up[1]).bytes == 3);
 }
 
 TEST_CASE("copies end everywhere when scanf gets the input", "[input_part]") {
   Bench b{with_copies()};
   b.part.down(wire::RecallInput{}, b);
   REQUIRE(b.handed_to_all.size() == 1);
-  CHECK(std::holds_alternative<wire::RecallInput>(b.handed_to_all[0]));
+  CHECK(holds_alternative<wire::RecallInput>(b.handed_to_all[0]));
   CHECK(b.handed_to_process.empty());
 }
 

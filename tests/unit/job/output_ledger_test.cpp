@@ -51,7 +51,7 @@ TEST_CASE("a process may print without end", "[output]") {
   const auto heard = wire::decode_message(static_cast<std::uint8_t>(taken.index()),
                                           std::string_view{frame}.substr(wire::kFrameHeader));
   REQUIRE(heard);
-  const auto& news = std::get<wire::OutputTaken>(*heard).processes;
+  const auto& news = get<wire::OutputTaken>(*heard).processes;
   REQUIRE(news.size() == 1);
   CHECK(news[0].number == kMany + 1);
 }

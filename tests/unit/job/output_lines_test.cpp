@@ -23,7 +23,7 @@ struct Process {
   }
   std::vector<wire::Output> sent() {
     std::vector<wire::Output> outputs;
-    for (wire::Message& message : up) outputs.push_back(std::get<wire::Output>(std::move(message)));
+    for (wire::Message& message : up) outputs.push_back(get<wire::Output>(std::move(message)));
     up.clear();
     return outputs;
   }

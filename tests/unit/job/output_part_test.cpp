@@ -29,17 +29,17 @@ struct Bench final : test::PartBench {
 
   std::vector<std::string> shown() const {
     std::vector<std::string> texts;
-    for (const wire::Message& each : handed_up) texts.push_back(std::get<wire::Output>(each).text);
+    for (const wire::Message& each : handed_up) texts.push_back(get<wire::Output>(each).text);
     return texts;
   }
   std::vector<bool> stalls() const {
     std::vector<bool> told;
     for (const News& each : news) {
-      if (const auto* stall = std::get_if<OutputStalls>(&each)) told.push_back(stall->yes);
+      if (const auto* stall = get_if<OutputStalls>(&each)) told.push_back(stall->yes);
     }
     return told;
   }
-  bool pipes_rest() const { return std::get<PipesRest>(news.back()).yes; }
+  bool pipes_rest() const { return get<PipesRest>(news.back()).yes; }
 
   Child lower;
   OutputPart part;
@@ -79,7 +79,7 @@ TEST_CASE("a child gets its credit back when what it sent has been passed on", "
   CHECK(b.handed_up.size() == 64);
   CHECK(b.given_up.empty());
   REQUIRE_FALSE(b.handed_down.empty());
-  CHECK(std::holds_alternative<wire::OutputCredit>(b.handed_down.front().second));
+  CHECK(holds_alternative<wire::OutputCredit>(b.handed_down.front().second));
 }
 
 TEST_CASE("a child that sends without credit is given up", "[output_part]") {
@@ -132,7 +132,7 @@ TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells 
   b.at(b.part.next_deadline());
   b.part.turn(b);
   REQUIRE_FALSE(b.handed_down.empty());
-  const auto& taken = std::get<wire::OutputTaken>(b.handed_down.back().second);
+  const auto& taken = get<wire::OutputTaken>(b.handed_down.back().second);
   REQUIRE(taken.processes.size() == 1);
   CHECK(taken.processes[0].process == 4);
   CHECK(taken.processes[0].number == 1);
@@ -143,7 +143,7 @@ TEST_CASE("what is shown to the end is told to the process that waits for it", "
   b.part.on(Shown{5}, b);
   REQUIRE(b.handed_to_process.size() == 1);
   CHECK(b.handed_to_process[0].first == 5);
-  CHECK(std::get<wire::Receipt>(b.handed_to_process[0].second).process == 5);
+  CHECK(get<wire::Receipt>(b.handed_to_process[0].second).process == 5);
 }
 
 TEST_CASE("between two runs nothing is sent, and the next one begins with nothing of the last",

@@ -31,10 +31,10 @@ struct Bench {
 
   void work() {
     for (; at < out.size(); ++at) {
-      if (const auto* write = std::get_if<SpoolWrite>(&out[at])) {
+      if (const auto* write = get_if<SpoolWrite>(&out[at])) {
         file[write->offset] = *write->bytes;
         queue.on(Spooled{});
-      } else if (const auto* read = std::get_if<SpoolRead>(&out[at])) {
+      } else if (const auto* read = get_if<SpoolRead>(&out[at])) {
         CHECK(queue.on(Unspooled{file.at(read->offset)}));
       }
     }
@@ -46,7 +46,7 @@ struct Bench {
       any = false;
       while (const auto next = queue.next(out)) {
         any = true;
-        const auto& output = std::get<wire::Output>(next->message);
+        const auto& output = get<wire::Output>(next->message);
         text[output.process] += output.text;
       }
       any = any || at < out.size();
@@ -93,7 +93,7 @@ TEST_CASE("long output is divided where lines end, and a line is not") {
   output.tail = wire::Tail::prompt;
   b.queue.add(output, b.out);
   std::vector<wire::Output> pieces;
-  while (auto next = b.queue.next(b.out)) pieces.push_back(std::get<wire::Output>(next->message));
+  while (auto next = b.queue.next(b.out)) pieces.push_back(get<wire::Output>(next->message));
   REQUIRE(pieces.size() == 4);
   CHECK(pieces[0].text == line + "\n");
   CHECK(pieces[2].text == long_line + "\n");
@@ -128,10 +128,10 @@ TEST_CASE(
     while (const auto next = b.queue.next(b.out)) {
       idle = 0;
       REQUIRE_FALSE(scanned);
-      if (const auto* output = std::get_if<wire::Output>(&next->message))
+      if (const auto* output = get_if<wire::Output>(&next->message))
         came[output->process] += output->text;
       else
-        scanned = std::get<wire::ScanUp>(next->message).process == 1;
+        scanned = get<wire::ScanUp>(next->message).process == 1;
     }
   }
   CHECK(scanned);
@@ -225,7 +225,7 @@ TEST_CASE("bytes that have no lines go in pieces that one credit allows") {
   std::string all;
   while (auto next = b.queue.next(b.out)) {
     CHECK(next->cost <= OutputGrants::kLargest);
-    all += std::get<wire::Output>(next->message).text;
+    all += get<wire::Output>(next->message).text;
   }
   CHECK(all == output.text);
 }
@@ -233,7 +233,7 @@ TEST_CASE("bytes that have no lines go in pieces that one credit allows") {
 TEST_CASE("what is kept until it is taken is sent again, in order, and counts in the host's share") {
   OutputQueue queue{kPlenty, 1U << 20, OutputQueue::Keeps::until_taken};
   Actions out;
-  const auto next = [&] { return std::get<wire::Output>(queue.next(out)->message); };
+  const auto next = [&] { return get<wire::Output>(queue.next(out)->message); };
   for (const char* text : {"a\n", "b\n", "c\n"}) queue.add(lines(3, text), out);
   queue.add(lines(4, "d\n"), out);
   CHECK(next().number == 1);
@@ -267,7 +267,7 @@ TEST_CASE("an output is the oldest exactly if a root is known to have had all be
   OutputQueue queue{kPlenty, 1U << 20, OutputQueue::Keeps::until_taken};
   Actions out;
   const auto next = [&] {
-    const wire::Output output = std::get<wire::Output>(queue.next(out)->message);
+    const wire::Output output = get<wire::Output>(queue.next(out)->message);
     return std::tuple{output.process, output.number, output.is_oldest};
   };
   using Sent = std::tuple<std::uint32_t, std::uint32_t, bool>;
@@ -297,8 +297,8 @@ TEST_CASE("without being kept nothing is numbered", "[takeover]") {
   b.queue.add(lines(3, "a\n"), b.out);
   const auto next = b.queue.next(b.out);
   REQUIRE(next);
-  CHECK_FALSE(std::get<wire::Output>(next->message).is_oldest);
-  CHECK(std::get<wire::Output>(next->message).number == 0);
+  CHECK_FALSE(get<wire::Output>(next->message).is_oldest);
+  CHECK(get<wire::Output>(next->message).number == 0);
 }
 
 TEST_CASE("what the root has had another way is not sent on, and what follows is known to", "[takeover]") {
@@ -318,7 +318,7 @@ TEST_CASE("what the root has had another way is not sent on, and what follows is
   std::vector<std::tuple<std::uint32_t, std::uint32_t, bool>> sent;
   bool scans = false;
   while (const auto next = queue.next(out)) {
-    const auto* output = std::get_if<wire::Output>(&next->message);
+    const auto* output = get_if<wire::Output>(&next->message);
     if (output != nullptr) sent.emplace_back(output->process, output->number, output->is_oldest);
     scans = scans || output == nullptr;
   }

@@ -64,8 +64,8 @@ TEST_CASE("losses are told again until everybody knows of them", "[replay]") {
   known.add({4, 6});
   replay.forget_lost(known);
   REQUIRE(replay.messages().size() == 2);
-  CHECK(std::get<wire::LinkLost>(replay.messages()[0]).host == 3);
-  CHECK(std::holds_alternative<wire::AbortUp>(replay.messages()[1]));
+  CHECK(get<wire::LinkLost>(replay.messages()[0]).host == 3);
+  CHECK(holds_alternative<wire::AbortUp>(replay.messages()[1]));
 }
 
 TEST_CASE("what processes are called is told again, the newest last", "[replay]") {

@@ -30,7 +30,7 @@ TEST_CASE("an end is passed on, and SIGKILL is due after the grace", "[shutdown]
   CHECK(b.part.order(kStop, b) == Shutdown::Order::first);
   CHECK(b.part.has_begun());
   REQUIRE(b.handed_to_all.size() == 1);
-  CHECK(std::get<wire::End>(b.handed_to_all[0]).signal == 15);
+  CHECK(get<wire::End>(b.handed_to_all[0]).signal == 15);
   CHECK(b.part.next_deadline() == b.now() + 2s);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("a launcher tells its parent who has not confirmed, if it has one", "[
   b.part.leave_unconfirmed(7);
   SECTION("it has") {
     b.part.finish(b);
-    const wire::Done done = std::get<wire::Done>(b.take<Send>().at(0).message);
+    const wire::Done done = get<wire::Done>(b.take<Send>().at(0).message);
     CHECK(done.unconfirmed == std::vector<std::uint32_t>{b.child(link).host.index, 7});
   }
   SECTION("it has none") {
@@ -169,7 +169,7 @@ TEST_CASE("what is cleaned up after the end of a run is told upwards", "[shutdow
   b.part.rest();
   b.part.confirm({4}, b);
   REQUIRE(b.handed_up.size() == 1);
-  CHECK(std::get<wire::Confirmed>(b.handed_up[0]).hosts == std::vector<std::uint32_t>{4});
+  CHECK(get<wire::Confirmed>(b.handed_up[0]).hosts == std::vector<std::uint32_t>{4});
   CHECK(b.part.unconfirmed().empty());
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("that nothing is left on a host is told where processes are started ag
   b.job.loss.recovery = wire::Recovery::in_place;
   b.part.tell_fenced(3, b);
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::Fenced>(b.told_up[0]).host == 3);
+  CHECK(get<wire::Fenced>(b.told_up[0]).host == 3);
   b.part.order(kStop, b);
   b.part.tell_fenced(4, b);
   CHECK(b.told_up.size() == 1);

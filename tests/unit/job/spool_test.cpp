@@ -25,14 +25,14 @@ struct Bench {
   void append(char what, std::size_t size = kChunk) { spool.append(std::string(size, what), out); }
   void work() {
     for (; at < out.size(); ++at) {
-      if (const auto* write = std::get_if<SpoolWrite>(&out[at])) {
+      if (const auto* write = get_if<SpoolWrite>(&out[at])) {
         const bool fits = room >= write->bytes->size();
         if (fits) {
           file[write->offset] = *write->bytes;
           highest = std::max(highest, write->offset + write->bytes->size());
         }
         spool.on(fits ? Spooled{} : Spooled{"/tmp: No space left on device"});
-      } else if (const auto* read = std::get_if<SpoolRead>(&out[at])) {
+      } else if (const auto* read = get_if<SpoolRead>(&out[at])) {
         REQUIRE(file.at(read->offset).size() == read->size);
         spool.on(Unspooled{file[read->offset]});
         if (read->last) ++emptied;

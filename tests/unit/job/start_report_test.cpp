@@ -107,7 +107,7 @@ TEST_CASE("what hosts call their processes is told as it comes, and once that th
     facts.process_ids = {{process, process, {100 + process}}};
     start.report.on(facts);
     CHECK(start.report.tell_processes(start.judge.launch(), start.out) == all);
-    const auto& told = std::get<ProcessesKnown>(start.out.back());
+    const auto& told = get<ProcessesKnown>(start.out.back());
     CHECK((told.ids == facts.process_ids && told.all == all && told.job == start.job));
   };
   tell(0, false);

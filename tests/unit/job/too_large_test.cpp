@@ -59,7 +59,7 @@ RootPlan plan_of(wire::JobSpec job) {
 std::vector<std::string> errors(const Actions& actions) {
   std::vector<std::string> lines;
   for (const Action& action : actions) {
-    if (const auto* say = std::get_if<Say>(&action); say != nullptr && say->tone == Tone::error)
+    if (const auto* say = get_if<Say>(&action); say != nullptr && say->tone == Tone::error)
       lines.push_back(say->text);
   }
   return lines;
@@ -80,7 +80,7 @@ TEST_CASE("a host list that is too long for a message is sent in parts, in order
   REQUIRE(frames.ok());
   std::vector<Host> hosts;
   for (wire::Message& part : received(*frames, wire::LinkReader::From::parent)) {
-    for (Host& host : std::get<wire::Assign>(part).hosts) hosts.push_back(std::move(host));
+    for (Host& host : get<wire::Assign>(part).hosts) hosts.push_back(std::move(host));
   }
 
   CHECK((hosts == assign.hosts));
@@ -101,7 +101,7 @@ TEST_CASE("facts that are too long for a message are sent in parts, counts once"
   const auto parts = received(*frames, wire::LinkReader::From::child);
   REQUIRE(parts.size() == 9);  // the tuples of a host are not divided
   Gather whole;
-  for (const wire::Message& part : parts) whole.add(std::get<wire::Facts>(part), Instant{1s});
+  for (const wire::Message& part : parts) whole.add(get<wire::Facts>(part), Instant{1s});
   const auto sum = whole.due({1, true, true}, Instant{1s});
 
   REQUIRE(sum);
@@ -165,10 +165,9 @@ TEST_CASE("a job that is too large ends at the root with one line, before any lo
   CHECK(errors(out) ==
         std::vector<std::string>{fmt::format(
             "options: the job's description is too large: 32.0 MiB of at most 31 MiB ({}); {}", parts, fix)});
-  CHECK(
-      std::none_of(out.begin(), out.end(), [](const Action& a) { return std::holds_alternative<Login>(a); }));
-  REQUIRE(std::holds_alternative<Finish>(out.back()));
-  CHECK(std::get<Finish>(out.back()).status == 125);
+  CHECK(std::none_of(out.begin(), out.end(), [](const Action& a) { return holds_alternative<Login>(a); }));
+  REQUIRE(holds_alternative<Finish>(out.back()));
+  CHECK(get<Finish>(out.back()).status == 125);
 }
 
 TEST_CASE("the largest job that is not refused reaches its launcher", "[too_large]") {
@@ -213,15 +212,15 @@ TEST_CASE("a text for people is cut, not refused", "[too_large]") {
   const auto note =
       received(wire::encode_frames(wire::Note{2, long_text}).value(), wire::LinkReader::From::child);
   REQUIRE(note.size() == 1);
-  CHECK(std::get<wire::Note>(note[0]).text.size() == wire::kMostText<wire::Note>);
+  CHECK(get<wire::Note>(note[0]).text.size() == wire::kMostText<wire::Note>);
   wire::Facts facts;
   facts.hosts_failed = {{4, {Errc::refused, Phase::connect, long_text, long_text}}};
   facts.exits = {{5, 1}};
   facts.exits[0].text = long_text;
   const auto told = received(wire::encode_frames(facts).value(), wire::LinkReader::From::child);
   REQUIRE(told.size() == 1);
-  CHECK(std::get<wire::Facts>(told[0]).hosts_failed[0].error.fix.size() == wire::kMostText<Error>);
-  CHECK(std::get<wire::Facts>(told[0]).exits[0].text.size() == wire::kMostText<wire::ProcessExit>);
+  CHECK(get<wire::Facts>(told[0]).hosts_failed[0].error.fix.size() == wire::kMostText<Error>);
+  CHECK(get<wire::Facts>(told[0]).exits[0].text.size() == wire::kMostText<wire::ProcessExit>);
 }
 
 TEST_CASE("a launcher that cannot say something to its parent says why", "[too_large]") {

@@ -26,8 +26,7 @@ struct Bench : test::PartBench {
   }
   std::vector<wire::FenceUp> up() {
     std::vector<wire::FenceUp> all;
-    for (const wire::Message& each : std::exchange(handed_up, {}))
-      all.push_back(std::get<wire::FenceUp>(each));
+    for (const wire::Message& each : std::exchange(handed_up, {})) all.push_back(get<wire::FenceUp>(each));
     return all;
   }
   static wire::FenceDown unpacked(wire::FenceDown down) {
@@ -39,7 +38,7 @@ struct Bench : test::PartBench {
   std::vector<wire::FenceDown> pieces_down() {
     std::vector<wire::FenceDown> all;
     for (const auto& [link, message] : std::exchange(handed_down, {})) {
-      const auto& piece = std::get<wire::FenceDown>(message);
+      const auto& piece = get<wire::FenceDown>(message);
       const bool is_new = all.empty() || all.back().fence != piece.fence || all.back().offset != piece.offset;
       if (is_new) all.push_back(piece);
     }
@@ -54,7 +53,7 @@ struct Bench : test::PartBench {
   std::vector<std::pair<LinkId, wire::FenceDown>> answers() {
     std::vector<std::pair<LinkId, wire::FenceDown>> all;
     for (const auto& [link, message] : std::exchange(handed_down, {}))
-      all.emplace_back(link, unpacked(std::get<wire::FenceDown>(message)));
+      all.emplace_back(link, unpacked(get<wire::FenceDown>(message)));
     return all;
   }
 

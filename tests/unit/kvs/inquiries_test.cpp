@@ -22,7 +22,7 @@ wire::Answered ask(Inquiries& root, std::uint32_t process, Deed deed, const std:
   root.on(wire::NameInquiry{process, {service, number}, deed, name, value}, process / kOfHost, orders);
   REQUIRE(orders.size() == 1);
   CHECK(orders[0].first == process);
-  const auto& answer = std::get<wire::Answered>(orders[0].second);
+  const auto& answer = get<wire::Answered>(orders[0].second);
   CHECK((answer.process == process && answer.about == wire::kNoProcess && answer.id.number == number));
   return answer;
 }
@@ -35,10 +35,10 @@ TEST_CASE("an inquiry goes to whom it is about, and what that answers goes back"
   Inquiries::on(wire::InquiryReply{9, 3, {kPmix, 5}, "", "given"}, orders);
   REQUIRE(orders.size() == 2);
   CHECK(orders[0].first == 9);
-  const auto& asked = std::get<wire::Inquired>(orders[0].second);
+  const auto& asked = get<wire::Inquired>(orders[0].second);
   CHECK((asked.process == 9 && asked.asker == 3 && asked.id == wire::InquiryId{kPmix, 5}));
   CHECK(orders[1].first == 3);
-  const auto& answered = std::get<wire::Answered>(orders[1].second);
+  const auto& answered = get<wire::Answered>(orders[1].second);
   CHECK((answered.process == 3 && answered.about == 9 && answered.bytes == "given"));
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("who waits for a name hears of it when it is published", "[kvs]") {
   root.on(wire::NameInquiry{0, {kPmix, 1}, Deed::publish, "ocean", "port"}, 0, orders);
   REQUIRE(orders.size() == 3);
   for (const auto& [process, message] : orders) {
-    const auto& answer = std::get<wire::Answered>(message);
+    const auto& answer = get<wire::Answered>(message);
     CHECK((answer.failure.empty() && answer.bytes == (process == 0 ? "" : "port")));
   }
   CHECK(ask(root, 6, Deed::await, "ocean", {}, 1, kPmix).bytes == "port");

@@ -41,7 +41,7 @@ struct Bench : test::PartBench {
   Runs up() {
     Runs all;
     for (const wire::Message& each : std::exchange(handed_up, {})) {
-      const auto& runs = std::get<wire::RingUp>(each).runs;
+      const auto& runs = get<wire::RingUp>(each).runs;
       all.insert(all.end(), runs.begin(), runs.end());
     }
     return all;
@@ -49,7 +49,7 @@ struct Bench : test::PartBench {
   Ends down(LinkId link) {
     Ends all;
     for (const auto& [to, message] : handed_down) {
-      const auto& ends = std::get<wire::RingDown>(message).ends;
+      const auto& ends = get<wire::RingDown>(message).ends;
       if (to == link) all.insert(all.end(), ends.begin(), ends.end());
     }
     return all;

@@ -56,7 +56,7 @@ struct Bench {
     if (orders.process.empty()) return {};
     REQUIRE(orders.process.size() == 1);
     CHECK(orders.process[0].first == 3);
-    return std::get<wire::Answered>(orders.process[0].second);
+    return get<wire::Answered>(orders.process[0].second);
   }
   std::vector<wire::WorldBegun> begun() const { return only<wire::WorldBegun>(orders.everyone); }
 
@@ -113,7 +113,7 @@ TEST_CASE("a world that is requested before all hosts are up begins when they ar
   CHECK((b.orders.process.empty() && b.begun().empty()));
   b.start({2});
   REQUIRE((b.orders.process.size() == 1 && b.begun().size() == 1));
-  const auto answer = std::get<wire::Answered>(b.orders.process[0].second);
+  const auto answer = get<wire::Answered>(b.orders.process[0].second);
   CHECK((answer.id == wanted.id && answer.failure.empty() && answer.bytes == "4"));
   b.start({});
   CHECK((b.orders.process.empty() && b.begun().empty()));

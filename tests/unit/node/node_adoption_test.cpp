@@ -44,7 +44,7 @@ struct Inner : OneLauncher {
 
   void note_logins() {
     for (const Action& action : out) {
-      if (const auto* login = std::get_if<Login>(&action)) links.push_back(login->link);
+      if (const auto* login = get_if<Login>(&action)) links.push_back(login->link);
     }
   }
   std::string proof(const char* of, const std::string& theirs, const std::string& ours) const {

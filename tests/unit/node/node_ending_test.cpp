@@ -25,7 +25,7 @@ void run_for_good(SmallWorld& world) {
 template <class M>
 std::size_t count(const SmallWorld& world) {
   return static_cast<std::size_t>(std::count_if(world.sent.begin(), world.sent.end(), [](const Sent& each) {
-    return std::holds_alternative<M>(each.message);
+    return holds_alternative<M>(each.message);
   }));
 }
 
@@ -41,7 +41,7 @@ void check_ended(const SmallWorld& world, int status, Duration by) {
 std::set<std::uint32_t> below(const SmallWorld& world, std::uint32_t host) {
   std::set<std::uint32_t> hosts{host};
   for (const Sent& each : world.sent) {
-    const auto* assign = std::get_if<wire::Assign>(&each.message);
+    const auto* assign = get_if<wire::Assign>(&each.message);
     if (assign == nullptr || each.to != host) continue;
     for (const Host& given : assign->hosts) hosts.insert(given.index);
   }
@@ -51,7 +51,7 @@ std::set<std::uint32_t> below(const SmallWorld& world, std::uint32_t host) {
 std::set<std::uint32_t> swept(const SmallWorld& world) {
   std::set<std::uint32_t> hosts;
   for (const Sent& each : world.sent) {
-    if (std::holds_alternative<wire::Swept>(each.message)) hosts.insert(each.from);
+    if (holds_alternative<wire::Swept>(each.message)) hosts.insert(each.from);
   }
   return hosts;
 }
@@ -201,7 +201,7 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
   for (std::size_t i = 0; i < forged.size(); ++i) {
     CAPTURE(i);
     // The first of each pair of hosts is below the root; the job's input goes to process 0, below host 0.
-    const std::uint32_t liar = std::holds_alternative<wire::InputReturned>(forged[i]) ? 3 : 0;
+    const std::uint32_t liar = holds_alternative<wire::InputReturned>(forged[i]) ? 3 : 0;
     SmallWorld world{{.hosts = 6, .shape = {2, 2}}};
     run_for_good(world);
     world.at(kRunning, [&] { world.forge(liar, forged[i]); });

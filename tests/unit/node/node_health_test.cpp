@@ -24,7 +24,7 @@ struct Chain : SmallWorld {
   template <class M>
   std::size_t count() const {
     return static_cast<std::size_t>(std::count_if(
-        sent.begin(), sent.end(), [](const Sent& each) { return std::holds_alternative<M>(each.message); }));
+        sent.begin(), sent.end(), [](const Sent& each) { return holds_alternative<M>(each.message); }));
   }
 };
 
@@ -42,7 +42,7 @@ TEST_CASE("a host without power is missed within a second, and ends the job", "[
     CHECK(chain.said_anywhere("n0" + std::to_string(host) + ": run: the host is gone: silent for 1",
                               Tone::error));
     const auto lost = std::find_if(chain.sent.begin(), chain.sent.end(), [](const Sent& each) {
-      return std::holds_alternative<wire::LinkLost>(each.message);
+      return holds_alternative<wire::LinkLost>(each.message);
     });
     if (host > 0) CHECK(lost->at <= kRunning + 1100ms);
   }
@@ -105,8 +105,7 @@ TEST_CASE("beats are sent only where nothing else is, and by nobody if nobody is
   quiet.at(kRunning, [&] { quiet.user_signal(signals::kTerminate); });
   quiet.run();
   CHECK(std::none_of(quiet.sent.begin(), quiet.sent.end(), [](const Sent& each) {
-    return std::holds_alternative<wire::Beat>(each.message) ||
-           std::holds_alternative<wire::BeatUp>(each.message);
+    return holds_alternative<wire::Beat>(each.message) || holds_alternative<wire::BeatUp>(each.message);
   }));
 }
 

@@ -44,14 +44,14 @@ std::vector<std::uint32_t> sources(const std::vector<Try>& tries) {
 std::set<std::uint32_t> welcomed(const SmallWorld& world) {
   std::set<std::uint32_t> hosts;
   for (const Sent& each : world.sent) {
-    if (std::holds_alternative<wire::Welcome>(each.message)) hosts.insert(each.to);
+    if (holds_alternative<wire::Welcome>(each.message)) hosts.insert(each.to);
   }
   return hosts;
 }
 
 std::size_t hand_backs(const SmallWorld& world) {
   return static_cast<std::size_t>(std::count_if(world.sent.begin(), world.sent.end(), [](const Sent& each) {
-    return std::holds_alternative<wire::HandBack>(each.message);
+    return holds_alternative<wire::HandBack>(each.message);
   }));
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("many hosts that are handed back are all started, each once", "[launch
     CHECK(world.result->status == 0);
     std::map<std::uint32_t, int> welcomes;
     for (const Sent& each : world.sent) {
-      if (std::holds_alternative<wire::Welcome>(each.message)) ++welcomes[each.to];
+      if (holds_alternative<wire::Welcome>(each.message)) ++welcomes[each.to];
     }
     CHECK(welcomes.size() == 26);
     CHECK(std::all_of(welcomes.begin(), welcomes.end(), [](const auto& each) { return each.second == 1; }));
@@ -273,7 +273,7 @@ TEST_CASE("an inner host goes back to the root, its share stays", "[launch]") {
   for (const Actor& actor : world.actors) CHECK(actor.entered == 9);
   std::map<std::uint32_t, int> tables;
   for (const Sent& each : world.sent) {
-    if (std::holds_alternative<wire::TableDown>(each.message)) ++tables[each.to];
+    if (holds_alternative<wire::TableDown>(each.message)) ++tables[each.to];
   }
   CHECK(tables.size() == 14);
   CHECK(world.alive() == 0);

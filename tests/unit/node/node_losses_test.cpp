@@ -39,7 +39,7 @@ int times_printed(const SmallWorld& world, std::uint32_t process, const char* wh
 std::string told(const SmallWorld& world) {
   wire::ProcessSet all;
   for (const Sent& each : world.sent) {
-    const auto* lost = std::get_if<wire::Lost>(&each.message);
+    const auto* lost = get_if<wire::Lost>(&each.message);
     if (lost == nullptr) continue;
     all.add_all(lost->processes);
   }

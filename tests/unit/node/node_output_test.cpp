@@ -43,7 +43,7 @@ std::vector<std::string> lines_of(const SmallWorld& world, std::uint32_t process
 
 std::size_t credits_of(const SmallWorld& world) {
   return static_cast<std::size_t>(std::count_if(world.sent.begin(), world.sent.end(), [](const Sent& sent) {
-    return std::holds_alternative<wire::OutputCredit>(sent.message);
+    return holds_alternative<wire::OutputCredit>(sent.message);
   }));
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("topologies of equal hosts are one on their way up", "[provision]") {
   CHECK(world.result->status == 0);
   std::size_t told = 0, ranges = 0;
   for (const Sent& each : world.sent) {
-    const auto* facts = std::get_if<wire::Facts>(&each.message);
+    const auto* facts = get_if<wire::Facts>(&each.message);
     if (facts == nullptr || each.to != wire::kRootIndex) continue;
     for (const wire::HostTopology& topology : facts->topologies) {
       told += topology.hosts;

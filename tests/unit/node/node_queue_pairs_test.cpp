@@ -65,7 +65,7 @@ TEST_CASE("each host gets only what is for its processes", "[node]") {
   CHECK(world.result->status == 0);
   std::map<std::uint32_t, std::size_t> passed;  // blocks that come down to a host, by host
   for (const Sent& each : world.sent) {
-    const auto* down = std::get_if<wire::QueuePairsDown>(&each.message);
+    const auto* down = get_if<wire::QueuePairsDown>(&each.message);
     if (down == nullptr) continue;
     ++passed[each.to];
     CHECK(down->block.pairs.size() == 2U * 2 * wire::QueuePairs::kQueuePair);
@@ -74,7 +74,7 @@ TEST_CASE("each host gets only what is for its processes", "[node]") {
     std::set<std::uint32_t> below{host};  // who gets its table from whom shows the tree
     for (int round = 0; round < 6; ++round) {
       for (const Sent& each : world.sent) {
-        if (std::holds_alternative<wire::TableDown>(each.message) && below.contains(each.from))
+        if (holds_alternative<wire::TableDown>(each.message) && below.contains(each.from))
           below.insert(each.to);
       }
     }

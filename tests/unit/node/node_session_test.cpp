@@ -55,7 +55,7 @@ struct Session {
   }
   std::size_t welcomes() const {
     return static_cast<std::size_t>(std::count_if(world.sent.begin(), world.sent.end(), [](const Sent& each) {
-      return std::holds_alternative<wire::Welcome>(each.message);
+      return holds_alternative<wire::Welcome>(each.message);
     }));
   }
 

@@ -49,7 +49,7 @@ std::size_t by_root(const SmallWorld& world) {
 template <class M>
 std::size_t count_sent(const SmallWorld& world) {
   return static_cast<std::size_t>(std::count_if(world.sent.begin(), world.sent.end(), [](const Sent& each) {
-    return std::holds_alternative<M>(each.message);
+    return holds_alternative<M>(each.message);
   }));
 }
 

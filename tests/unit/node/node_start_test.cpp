@@ -169,7 +169,7 @@ TEST_CASE("what is refused or comes before the first word harms nobody", "[start
   node.on(LinkMessage{kParentLink, wire::End{}}, now, out);
   node.on(LinkMessage{kParentLink, wire::Relaunch{}}, now, out);
   node.on(LeftoversKilled{}, now, out);
-  for (const Action& action : out) CHECK(std::get<CloseLink>(action).link == kAdopterLink);
+  for (const Action& action : out) CHECK(get<CloseLink>(action).link == kAdopterLink);
   CHECK(node.next_deadline() == now + Node::kFirstWord);
 }
 

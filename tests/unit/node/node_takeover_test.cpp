@@ -89,7 +89,7 @@ struct NextRoot : OneLauncher {
   explicit NextRoot(const RootPlan& with) : OneLauncher(with, std::uint64_t{7}), plan(with) {
     on(Begin{});
     for (const Action& action : out) {
-      if (const auto* login = std::get_if<Login>(&action)) links.push_back(login->link);
+      if (const auto* login = get_if<Login>(&action)) links.push_back(login->link);
     }
     REQUIRE(links.size() == plan.hosts.size() - plan.takes_over->lost.size());
     for (std::uint32_t host = 0; host < links.size(); ++host) {
@@ -353,7 +353,7 @@ TEST_CASE("Charm++ processes pass every barrier, whenever the root is lost", "[t
     world.run();
     REQUIRE(world.result);
     for (const Sent& each : world.sent) {
-      if (std::holds_alternative<wire::Release>(each.message)) begun = std::min(begun, each.at);
+      if (holds_alternative<wire::Release>(each.message)) begun = std::min(begun, each.at);
     }
     ended = world.result_at;
   }
@@ -365,7 +365,7 @@ TEST_CASE("Charm++ processes pass every barrier, whenever the root is lost", "[t
     bool ends = false;  // everybody has been told so
     world.at(lost, [&] {
       ends = std::any_of(world.sent.begin(), world.sent.end(),
-                         [](const Sent& each) { return std::holds_alternative<wire::End>(each.message); });
+                         [](const Sent& each) { return holds_alternative<wire::End>(each.message); });
       world.kill_launcher(wire::kRootIndex);
     });
     world.at(lost + 1s, [&] { world.take_over(); });
@@ -394,9 +394,9 @@ TEST_CASE("what some had heard of the root that was lost, the next tells the oth
   CHECK(root.sent<wire::Release>(root.links[1])->kind == 0);
   std::vector<wire::Lost> told;
   for (const Action& action : root.out) {
-    const auto* send = std::get_if<Send>(&action);
+    const auto* send = get_if<Send>(&action);
     if (send == nullptr || send->link != root.links[1]) continue;
-    if (const auto* lost = std::get_if<wire::Lost>(&send->message)) told.push_back(*lost);
+    if (const auto* lost = get_if<wire::Lost>(&send->message)) told.push_back(*lost);
   }
   REQUIRE(told.size() == 2);
   CHECK(told[0].processes == std::vector<wire::ProcessSet::Range>{{1, 1}});
@@ -423,13 +423,13 @@ TEST_CASE("a loss of which the root that was lost has told nobody is told by the
   root.answers(1, knows);
   std::vector<wire::ProcessSet::Range> told;
   for (const Action& action : root.out) {
-    const auto* send = std::get_if<Send>(&action);
-    const auto* lost = send != nullptr ? std::get_if<wire::Lost>(&send->message) : nullptr;
+    const auto* send = get_if<Send>(&action);
+    const auto* lost = send != nullptr ? get_if<wire::Lost>(&send->message) : nullptr;
     if (lost != nullptr) told.insert(told.end(), lost->processes.begin(), lost->processes.end());
   }
   CHECK(told.size() == (was_told ? 0 : 2));
   CHECK(std::any_of(root.out.begin(), root.out.end(), [](const Action& action) {
-          const auto* say = std::get_if<Say>(&action);
+          const auto* say = get_if<Say>(&action);
           return say != nullptr && say->tone == Tone::error && say->text.starts_with("h2: run: ");
         }) == !was_told);
 }
@@ -444,7 +444,7 @@ TEST_CASE("who does not answer is waited for a quarter of a minute", "[takeover]
   REQUIRE(root.first<Say>() != nullptr);
   CHECK(root.sent<wire::End>(root.links[0]) != nullptr);
   CHECK(std::any_of(root.out.begin(), root.out.end(), [](const Action& action) {
-    const auto* say = std::get_if<Say>(&action);
+    const auto* say = get_if<Say>(&action);
     return say != nullptr && say->tone == Tone::error && say->text.starts_with("h1: run: ");
   }));
 }

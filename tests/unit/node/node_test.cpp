@@ -24,7 +24,7 @@ template <class M>
 std::map<std::pair<std::uint32_t, std::uint32_t>, int> count(const SmallWorld& world) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> counts;
   for (const Sent& each : world.sent) {
-    if (std::holds_alternative<M>(each.message)) ++counts[{each.from, each.to}];
+    if (holds_alternative<M>(each.message)) ++counts[{each.from, each.to}];
   }
   return counts;
 }
@@ -37,7 +37,7 @@ struct Barriers {
 std::map<std::uint32_t, Barriers> barriers(const SmallWorld& world) {
   std::map<std::uint32_t, Barriers> all;
   for (const Sent& each : world.sent) {
-    const auto* facts = std::get_if<wire::Facts>(&each.message);
+    const auto* facts = get_if<wire::Facts>(&each.message);
     if (facts == nullptr || facts->barrier[0] == 0) continue;
     ++all[each.from].messages;
     all[each.from].entered += facts->barrier[0];
@@ -187,7 +187,7 @@ TEST_CASE("endings are counted per process and the first code that is not 0 is t
   CHECK(world.alive() == 0);
   std::uint32_t ended = 0;
   for (const Sent& each : world.sent) {
-    const auto* facts = std::get_if<wire::Facts>(&each.message);
+    const auto* facts = get_if<wire::Facts>(&each.message);
     if (facts != nullptr && each.to == wire::kRootIndex) ended += facts->ended;
   }
   CHECK(ended == 14);
@@ -338,10 +338,10 @@ TEST_CASE("late binding shares hosts out by what logins are known to cost", "[no
     world.run();
     check_ended_well(world);
     const auto first = std::find_if(world.sent.begin(), world.sent.end(), [](const Sent& sent) {
-      return std::holds_alternative<wire::Assign>(sent.message);
+      return holds_alternative<wire::Assign>(sent.message);
     });
     REQUIRE(first != world.sent.end());
-    return std::get<wire::Assign>(first->message).hosts.size();
+    return get<wire::Assign>(first->message).hosts.size();
   };
   const std::size_t soon = first_share(1s, 1s), never = first_share(500us, 10s);
   CHECK(never >= 3 * soon);  // those who are still on their way would help soon, or not at all

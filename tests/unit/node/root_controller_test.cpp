@@ -29,7 +29,7 @@ struct Fixture {
     controller.turn(now, out, orders);
     std::vector<Record> records;
     for (const Action& action : out) {
-      if (const auto* record = std::get_if<Record>(&action)) records.push_back(*record);
+      if (const auto* record = get_if<Record>(&action)) records.push_back(*record);
     }
     return records;
   }
@@ -132,7 +132,7 @@ TEST_CASE("a line gets its receipt when it has been written, not when it has com
   Actions out;
   fixture.controller.output(wire::Output{1, 2, true, "text\n"}, out);
   REQUIRE(out.size() == 1);
-  const Show& show = std::get<Show>(out[0]);
+  const Show& show = get<Show>(out[0]);
   CHECK(show.output.text == "text\n");
   CHECK(show.output.wants_receipt);
   CHECK(show.host == "h1");
@@ -163,10 +163,10 @@ struct Scans {
     RootOrders orders;
     fixture.controller.turn(kNow, out, orders);
     reads_more = std::any_of(out.begin(), out.end(),
-                             [](const Action& action) { return std::holds_alternative<ReadInput>(action); });
+                             [](const Action& action) { return holds_alternative<ReadInput>(action); });
     std::vector<std::string> texts;
     for (const auto& [process, message] : orders.process) {
-      texts.push_back(std::to_string(process) + ":" + std::get<wire::ScanReply>(message).input);
+      texts.push_back(std::to_string(process) + ":" + get<wire::ScanReply>(message).input);
     }
     return texts;
   }
@@ -218,7 +218,7 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
     RootOrders orders;
     controller.turn(kNow, out, orders);
     for (const Action& action : out) {
-      if (const auto* a = std::get_if<ReadInput>(&action)) return a->keys;
+      if (const auto* a = get_if<ReadInput>(&action)) return a->keys;
     }
     throw std::logic_error("nothing is read");
   };
@@ -231,7 +231,7 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
   controller.message(wire::ScanUp{1, "%d"}, Instant{}, out, orders);
   controller.message(wire::InputReturned{"key"}, Instant{}, out, orders);
   CHECK(std::count_if(out.begin(), out.end(),
-                      [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
+                      [](const Action& action) { return holds_alternative<ReleaseKeys>(action); }) == 1);
   CHECK_FALSE(read());
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("losses are told to the user, and to everybody at most every 20 ms", "
     RootOrders orders;
     controller.turn(now, out, orders);
     const auto said = std::count_if(out.begin(), out.end(), [](const Action& action) {
-      const auto* say = std::get_if<Say>(&action);
+      const auto* say = get_if<Say>(&action);
       return say != nullptr && say->tone == Tone::error && say->text.ends_with("going on without it");
     });
     return std::pair{said, orders.everyone.size()};
@@ -264,7 +264,7 @@ TEST_CASE("losses are told to the user, and to everybody at most every 20 ms", "
   RootOrders orders;
   controller.turn(kNow + Losses::kPause, out, orders);
   REQUIRE(orders.everyone.size() == 1);
-  CHECK(std::get<wire::Lost>(orders.everyone[0]).processes == std::vector<wire::ProcessSet::Range>{{2, 2}});
+  CHECK(get<wire::Lost>(orders.everyone[0]).processes == std::vector<wire::ProcessSet::Range>{{2, 2}});
 }
 
 TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_controller]") {
@@ -280,7 +280,7 @@ TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_con
   controller.turn(kNow, out, orders);
   CHECK_FALSE(controller.judge().verdict());
   CHECK(std::count_if(out.begin(), out.end(),
-                      [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
+                      [](const Action& action) { return holds_alternative<ReleaseKeys>(action); }) == 1);
 }
 
 TEST_CASE("the line that tools of Charm++ look for is said of Charm++ programs alone", "[root_controller]") {
@@ -300,7 +300,7 @@ TEST_CASE("the line that tools of Charm++ look for is said of Charm++ programs a
   fixture.controller.turn(kNow + 250ms, out, orders);
   std::vector<std::string> shown;
   for (const Action& action : out) {
-    const auto* say = std::get_if<Say>(&action);
+    const auto* say = get_if<Say>(&action);
     if (say != nullptr && say->tone != Tone::verbose) shown.push_back(say->text);
   }
   const std::vector<std::string> line{"Charmrun> started all node programs in 0.250 seconds."};

@@ -55,7 +55,7 @@ TEST_CASE("what a login had to say is told upwards", "[launch_part]") {
   Bench b;
   b.logged_in_to(1);
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::Note>(b.told_up[0]).text == "a note");
+  CHECK(get<wire::Note>(b.told_up[0]).text == "a note");
   b.part.on(LinkUp{77, {}, {}, "of nobody"}, b);
   CHECK(b.told_up.size() == 1);
 }
@@ -68,13 +68,13 @@ TEST_CASE("who was sent to adopt is told when it is there, or cannot be", "[laun
   SECTION("there") {
     b.part.on(LinkUp{link, {}, {}, {}}, b);
     REQUIRE(b.news.size() == 1);
-    CHECK(std::get<AdopterUp>(b.news[0]).host == 5);
+    CHECK(get<AdopterUp>(b.news[0]).host == 5);
   }
   SECTION("not there") {
     b.part.on(LoginFailed{link, {Errc::not_authorised, Phase::authenticate, "refused", {}}, {}}, b);
     REQUIRE(b.news.size() == 1);
-    CHECK(std::get<VisitFailed>(b.news[0]).host.index == 5);
-    CHECK(std::get<VisitFailed>(b.news[0]).to_adopt);
+    CHECK(get<VisitFailed>(b.news[0]).host.index == 5);
+    CHECK(get<VisitFailed>(b.news[0]).to_adopt);
   }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a host that is handed back is tried from here; at the end it has fail
     b.part.launch().stop(b.actions);
     b.part.up(link, back, false, b);
     REQUIRE(b.told_up.size() == 1);
-    CHECK(std::get<wire::Facts>(b.told_up[0]).hosts_failed.at(0).host == 2);
+    CHECK(get<wire::Facts>(b.told_up[0]).hosts_failed.at(0).host == 2);
   }
   SECTION("after it, with another run to come") {
     b.part.launch().stop(b.actions);

@@ -39,7 +39,7 @@ public:
   std::vector<A> take() {
     std::vector<A> found;
     for (const Action& action : out) {
-      if (const auto* a = std::get_if<A>(&action)) found.push_back(*a);
+      if (const auto* a = get_if<A>(&action)) found.push_back(*a);
     }
     out.clear();
     return found;
@@ -95,8 +95,8 @@ TEST_CASE("the share is bound when the launcher answers, not before", "[launch]"
   CHECK(office.launch->subtree().owns(1, 2));
   const auto sends = office.take<Send>();
   REQUIRE(sends.size() == 2);
-  CHECK(std::holds_alternative<wire::Welcome>(sends[0].message));
-  CHECK(std::get<wire::Assign>(sends[1].message).hosts.size() == 2);
+  CHECK(holds_alternative<wire::Welcome>(sends[0].message));
+  CHECK(get<wire::Assign>(sends[1].message).hosts.size() == 2);
 }
 
 TEST_CASE("after the stop nothing begins: logins are cancelled, late answers ignored", "[launch]") {
@@ -128,7 +128,7 @@ TEST_CASE("a lost launcher's host is swept even after the stop", "[launch]") {
   REQUIRE(logins.size() == 1);
   CHECK(logins[0].host.index == 0);
   office.launch->on(LinkUp{logins[0].link, {}, {}, {}}, kNow, office.out);
-  CHECK(std::get<wire::Sweep>(office.take<Send>().at(0).message).host == 0);
+  CHECK(get<wire::Sweep>(office.take<Send>().at(0).message).host == 0);
 }
 
 TEST_CASE("where a run is over nothing is swept but what is unconfirmed", "[launch]") {
@@ -153,8 +153,8 @@ TEST_CASE("where a run is over nothing is swept but what is unconfirmed", "[laun
       std::vector<LinkId> cancelled;
       std::vector<std::uint32_t> hosts;
       for (const Action& action : office.out) {
-        if (const auto* cancel = std::get_if<CancelLogin>(&action)) cancelled.push_back(cancel->link);
-        if (const auto* login = std::get_if<Login>(&action)) hosts.push_back(login->host.index);
+        if (const auto* cancel = get_if<CancelLogin>(&action)) cancelled.push_back(cancel->link);
+        if (const auto* login = get_if<Login>(&action)) hosts.push_back(login->host.index);
       }
       CHECK(cancelled == std::vector<LinkId>{logins[0].link});
       CHECK(hosts == std::vector<std::uint32_t>{0});  // which gets host 1
@@ -260,7 +260,7 @@ TEST_CASE("a launcher that cannot be ours is replaced once, where that is allowe
       office.fail(2, {code, Phase::hello, "another"});
       CHECK(office.failed.size() == (stages ? 0 : 2));
       std::size_t said = 0;  // once, not for each host
-      for (const Action& action : office.out) said += std::holds_alternative<Say>(action) ? 1 : 0;
+      for (const Action& action : office.out) said += holds_alternative<Say>(action) ? 1 : 0;
       CHECK(said == (stages ? 1 : 0));
       const auto logins = office.take<Login>();
       REQUIRE(logins.size() == (stages ? 2 : 0));
@@ -318,16 +318,16 @@ TEST_CASE("late binding: one login at a time, what is left is shared with those 
   launch.on(LinkUp{2, {}, {}, {}}, now + 250ms, office.out);
   const auto sends = office.take<Send>();
   REQUIRE(sends.size() == 2);
-  const auto& given = std::get<wire::Assign>(sends[1].message).hosts;
+  const auto& given = get<wire::Assign>(sends[1].message).hosts;
   CHECK(given.size() == 4);  // of 16, with two others ready now and one more
   CHECK(launch.subtree().owns(2, given[0].index));
   CHECK(launch.next_deadline() <= now + 250ms);
 
   SECTION("one who runs dry gets what it asks for, at most half") {
     launch.ask(2, {1}, now, office.out);
-    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 1);
+    CHECK(get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 1);
     launch.ask(2, {100}, now, office.out);
-    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 6);
+    CHECK(get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 6);
   }
   SECTION("those who ask in vain are served when there is something again") {
     for (int i = 0; i < 5; ++i) launch.ask(2, {100}, now, office.out);
@@ -337,7 +337,7 @@ TEST_CASE("late binding: one login at a time, what is left is shared with those 
     std::vector<Host> more = make_hosts(25);
     more.erase(more.begin(), more.begin() + 20);
     launch.add(more, 0, now, office.out);
-    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 3);
+    CHECK(get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 3);
   }
 }
 
@@ -360,7 +360,7 @@ TEST_CASE("late binding: who has no link left leaves the other hosts to those wh
   std::size_t given = 0;
   const auto count = [&] {
     for (const Send& send : office.take<Send>())
-      if (const auto* hosts = std::get_if<wire::Assign>(&send.message)) given += hosts->hosts.size();
+      if (const auto* hosts = get_if<wire::Assign>(&send.message)) given += hosts->hosts.size();
   };
   launch.on(LinkUp{1, {}, {}, {}}, now, office.out);
   count();
@@ -419,7 +419,7 @@ TEST_CASE("late binding: hosts wait for a link, and go to a launcher that was ad
     const auto sent = office.take<Send>();
     REQUIRE(sent.size() == 2);
     CHECK(sent[0].link == second);
-    CHECK(std::get<wire::Assign>(sent[0].message).hosts.size() == 3);
+    CHECK(get<wire::Assign>(sent[0].message).hosts.size() == 3);
     CHECK(sent[1].link == kParentLink);  // more, please
   }
   SECTION("and are started from here if it is not") {
@@ -445,7 +445,7 @@ TEST_CASE("late binding: a launcher that had hosts and has none left asks for tw
     const auto sends = office.take<Send>();
     REQUIRE(sends.size() == 1);
     CHECK(sends[0].link == kParentLink);
-    CHECK(std::get<wire::Ask>(sends[0].message).hosts == expected);
+    CHECK(get<wire::Ask>(sends[0].message).hosts == expected);
     expected *= 2;
     office.launch->tick(now + 1s, office.out, office.failed);
     CHECK(office.out.empty());  // not before there was an answer
@@ -520,12 +520,12 @@ TEST_CASE("the login rate is kept, and goes with the hosts", "[launch]") {
   office.launch->tick(kNow, office.out, office.failed);
   office.launch->on(LinkUp{1, {}, {}, {}}, kNow + 10ms, office.out);
   auto sends = office.take<Send>();
-  const auto given = std::get<wire::Assign>(sends.at(1).message);
+  const auto given = get<wire::Assign>(sends.at(1).message);
   CHECK(given.login_rate > 10'000'000 / 40 * given.hosts.size() * 9 / 10);
   CHECK(given.login_rate < 10'000'000 / 40 * (given.hosts.size() + 1));
   office.launch->ask(1, {1, 1'000'000'000}, kNow + 1s, office.out);  // it returns no more than it got
   sends = office.take<Send>();
-  CHECK(std::get<wire::Assign>(sends.at(0).message).login_rate < 10'000'000 / 10);
+  CHECK(get<wire::Assign>(sends.at(0).message).login_rate < 10'000'000 / 10);
 }
 
 }  // namespace charmtree::launch_test

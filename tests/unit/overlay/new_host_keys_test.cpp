@@ -110,10 +110,10 @@ TEST_CASE("a key of a host that the job has is stored, or why not is said", "[ho
   CHECK(out.empty());
   keys.on({.host = 1, .key = make_key('a')}, job, hosts, out);
   REQUIRE(out.size() == 1);
-  CHECK(std::get<StoreHostKey>(out[0]).host == 1);
+  CHECK(get<StoreHostKey>(out[0]).host == 1);
   keys.on({.host = 1, .key = make_key('b')}, job, hosts, out);
   REQUIRE(out.size() == 2);
-  CHECK(std::get<Say>(out[1]).text.starts_with("h1: a host key that was reported for it is not added: "));
+  CHECK(get<Say>(out[1]).text.starts_with("h1: a host key that was reported for it is not added: "));
 }
 
 }  // namespace charmtree::new_host_keys_test

@@ -17,11 +17,11 @@ TEST_CASE("an inner launcher passes requests up, and the answer to the launcher 
   b.self.index = 7;
   part.up({0, 3, 9, "data"}, b);
   REQUIRE(b.told_up.size() == 1);
-  CHECK(std::get<wire::SignRequest>(b.told_up[0]).host == 9);
+  CHECK(get<wire::SignRequest>(b.told_up[0]).host == 9);
   part.down({0, 3, "signed"}, b);
   REQUIRE(b.handed_down.size() == 1);
   CHECK(b.handed_down[0].first == link);
-  CHECK(std::get<wire::SignReply>(b.handed_down[0].second).signature == "signed");
+  CHECK(get<wire::SignReply>(b.handed_down[0].second).signature == "signed");
   part.down({8, 3, "for a host that is not below"}, b);
   CHECK(b.handed_down.size() == 1);
 }
@@ -59,8 +59,7 @@ TEST_CASE("the root answers what it refuses, and says so a limited number of tim
   SigningPart part{b.job, {}};
   for (int i = 0; i < 100; ++i) part.up({0, 3, 0, "no login"}, b);
   CHECK(b.handed_down.size() == 100);
-  for (const auto& [link, message] : b.handed_down)
-    CHECK(std::get<wire::SignReply>(message).signature.empty());
+  for (const auto& [link, message] : b.handed_down) CHECK(get<wire::SignReply>(message).signature.empty());
   CHECK(b.take<Say>().size() == 20);
 }
 

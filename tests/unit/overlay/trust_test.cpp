@@ -94,7 +94,7 @@ TEST_CASE("lines beyond what a child may say are left out, counted and told; err
   b.act(Say{Tone::error, "lost"});
   trust.leave_out_lines(link, 0, b);
   CHECK(b.actions.size() < 2000);
-  CHECK(std::get<Say>(b.actions.back()).text == "lost");
+  CHECK(get<Say>(b.actions.back()).text == "lost");
   const std::size_t left = b.actions.size() - 1;
   b.actions.clear();
   trust.tell_left_out(b.launch, b, true);

@@ -23,8 +23,8 @@ proto::Show piece(const std::string& text) {
 std::string text_of(const ViewHistory& history) {
   std::string all;
   for (const ViewHistory::Piece& each : history.pieces()) {
-    const auto* said = std::get_if<Said>(&each);
-    all += said != nullptr ? said->line : std::get<ToShow>(each).output.text;
+    const auto* said = get_if<Said>(&each);
+    all += said != nullptr ? said->line : get<ToShow>(each).output.text;
   }
   return all;
 }
@@ -80,7 +80,7 @@ TEST_CASE("the last that was shown is kept, and no more", "[view]") {
   SECTION("of a long one its last lines") {
     history.add(piece(std::string(100'000, 'x') + "\n" + std::string(9000, 'y') + "\nlast"));
     CHECK(text_of(history) == "beginsa\n" + std::string(9000, 'y') + "\nlast");
-    CHECK(std::get<ToShow>(history.pieces().back()).output.process == 3);
+    CHECK(get<ToShow>(history.pieces().back()).output.process == 3);
   }
   SECTION("of one without lines its end") {
     history.add(piece(std::string(100'000, 'x')));
@@ -97,13 +97,13 @@ TEST_CASE("what a viewer is told arrives as it was said, and nothing else does",
        {ViewMessage{Viewed{"charmrun", "{}"}}, ViewMessage{Said{2, "a line"}}, ViewMessage{shown},
         ViewMessage{session::Over{3, 9, {}}}, ViewMessage{ViewWanted{{{3, 3}, {8, 11}}}}})
     decoder.append(*encode_view(message));
-  CHECK(std::get<Viewed>(**next_view(decoder)).status == "{}");
-  CHECK(std::get<Said>(**next_view(decoder)).line == "a line");
-  const auto third = std::get<ToShow>(**next_view(decoder));
+  CHECK(get<Viewed>(**next_view(decoder)).status == "{}");
+  CHECK(get<Said>(**next_view(decoder)).line == "a line");
+  const auto third = get<ToShow>(**next_view(decoder));
   CHECK((third.output.text == "text\n" && third.output.read == Instant{5s} && third.host == "h1" &&
          third.processes == 4 && third.raw));
-  CHECK(std::get<session::Over>(**next_view(decoder)).signal == 9);
-  CHECK(std::get<ViewWanted>(**next_view(decoder)).which.back().last == 11);
+  CHECK(get<session::Over>(**next_view(decoder)).signal == 9);
+  CHECK(get<ViewWanted>(**next_view(decoder)).which.back().last == 11);
   CHECK_FALSE(next_view(decoder)->has_value());
   std::string frame = *encode_view(Said{2, "a line"});
   SECTION("a tone that there is not") {

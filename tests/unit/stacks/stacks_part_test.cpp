@@ -19,8 +19,7 @@ wire::StacksUp answer(std::uint32_t number, std::uint32_t process, std::string n
 
 std::vector<wire::StacksUp> answers(PartBench& b) {
   std::vector<wire::StacksUp> all;
-  for (const wire::Message& each : std::exchange(b.handed_up, {}))
-    all.push_back(std::get<wire::StacksUp>(each));
+  for (const wire::Message& each : std::exchange(b.handed_up, {})) all.push_back(get<wire::StacksUp>(each));
   return all;
 }
 
@@ -49,7 +48,7 @@ TEST_CASE("who has less time than the one above asks those below, with less time
   StacksPart part;
   part.down({7, true, false, 5s}, b);
   REQUIRE(b.handed_to_all.size() == 1);
-  const auto& asked = std::get<wire::StacksWanted>(b.handed_to_all[0]);
+  const auto& asked = get<wire::StacksWanted>(b.handed_to_all[0]);
   CHECK((asked.number == 7 && asked.raw && asked.within == 5s - StacksPart::kLevel));
   CHECK(part.next_deadline() == b.real_now() + 5s);
 }

@@ -25,14 +25,14 @@ wire::JobSpec job_with(std::vector<std::uint64_t> sizes) {
 std::vector<wire::PieceWanted> wanted(PartBench& b) {
   std::vector<wire::PieceWanted> all;
   for (const wire::Message& each : std::exchange(b.handed_up, {}))
-    all.push_back(std::get<wire::PieceWanted>(each));
+    all.push_back(get<wire::PieceWanted>(each));
   return all;
 }
 
 std::vector<wire::StagedPiece> pieces_for(LinkId link, PartBench& b) {
   std::vector<wire::StagedPiece> all;
   for (auto& [to, message] : std::exchange(b.handed_down, {})) {
-    if (to == link) all.push_back(std::get<wire::StagedPiece>(message));
+    if (to == link) all.push_back(get<wire::StagedPiece>(message));
   }
   return all;
 }
@@ -234,11 +234,11 @@ TEST_CASE("who cannot have a file says so to those below, when they have what is
   const auto told = std::exchange(f.b.handed_down, {});
   REQUIRE(told.size() == 1);
   CHECK(told[0].first == first);
-  CHECK(std::get<wire::PieceRefused>(told[0].second).why.what == "no room");
+  CHECK(get<wire::PieceRefused>(told[0].second).why.what == "no room");
   f.part.on(PieceRead{second, 0, 0, std::string(100, 'x')}, f.b);
   f.part.turn(f.b);
   REQUIRE(f.b.handed_down.size() == 2);
-  CHECK(std::holds_alternative<wire::PieceRefused>(f.b.handed_down[1].second));
+  CHECK(holds_alternative<wire::PieceRefused>(f.b.handed_down[1].second));
 }
 
 TEST_CASE("who wants what there is not is given up", "[staging]") {

@@ -2,6 +2,7 @@
 #include "tree/turn/process_ends.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "charmrun/report/json_parts.hpp"
 #include "tests/unit/four_hosts.hpp"

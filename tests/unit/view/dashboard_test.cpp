@@ -2,6 +2,7 @@
 #include "charmrun/view/dashboard.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -42,8 +42,8 @@ TEST_CASE("chatter before the greeting is skipped and kept, however the bytes ar
     CHECK(reader.chatter() == chatter);
     CHECK_FALSE(error);
     REQUIRE(messages.size() == 2);
-    CHECK(std::get<Hello>(messages[0]).pid == 7);
-    CHECK(std::get<Note>(messages[1]).text == "hi");
+    CHECK(get<Hello>(messages[0]).pid == 7);
+    CHECK(get<Note>(messages[1]).text == "hi");
   }
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {
 
 TEST_CASE("texts beyond their limit are cut", "[native]") {
   const std::string abort = native::to_frame(native::Abort{1, std::string(native::kMaxAbortText + 1, 'x')});
-  CHECK(std::get<native::Abort>(*native::decode_from_client(only_frame(abort))).text.size() ==
+  CHECK(get<native::Abort>(*native::decode_from_client(only_frame(abort))).text.size() ==
         native::kMaxAbortText);
   const std::string refused = native::to_frame(native::Refused{std::string(native::kMaxWhy + 1, 'x')});
   CHECK(native::decode_from_launcher(only_frame(refused)).ok());
@@ -182,7 +182,7 @@ TEST_CASE("a hello of another version is read as far as its version", "[native]"
   out.raw("whatever that version says");
   const auto hello = native::decode_from_client(Frame{1, out.bytes()});
   REQUIRE(hello);
-  CHECK(std::get<native::Hello>(*hello) == native::Hello{native::kVersion + 1, 0, 0, ""});
+  CHECK(get<native::Hello>(*hello) == native::Hello{native::kVersion + 1, 0, 0, ""});
 }
 
 TEST_CASE("messages with bytes missing, left over or out of bounds are refused", "[native]") {
@@ -243,11 +243,11 @@ TEST_CASE("large data goes in pieces that follow one another", "[native]") {
     const auto message = native::decode_from_client(**frame);
     REQUIRE(message);
     if (i > 0) {
-      got += std::get<native::ReplyData>(*message).bytes;
+      got += get<native::ReplyData>(*message).bytes;
       continue;
     }
-    got = std::get<native::Reply>(*message).bytes;
-    CHECK(std::get<native::Reply>(*message).size == data.size());
+    got = get<native::Reply>(*message).bytes;
+    CHECK(get<native::Reply>(*message).size == data.size());
   }
   CHECK(got == data);
   CHECK(decoder.buffered() == 0);
@@ -275,7 +275,7 @@ TEST_CASE("losses beyond one message are several, and a reversed range is refuse
   for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next(), ++messages) {
     const auto message = native::decode_from_launcher(**frame);
     REQUIRE(message);
-    const auto& ranges = std::get<native::Lost>(*message).processes;
+    const auto& ranges = get<native::Lost>(*message).processes;
     heard.insert(heard.end(), ranges.begin(), ranges.end());
   }
   CHECK(messages == 2);

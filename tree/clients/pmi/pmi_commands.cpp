@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 namespace charmtree::proto {
 
@@ -71,16 +70,15 @@ bool cuts_texts(const PmiCommand* command) {
 std::string pmi_answer(const PmiCommand& command, std::string_view thread, int rc, const PmiFields& fields) {
   std::string text = fmt::format("cmd={}", command.answer);
   if (command.version == PmiVersion::one) {
-    fmt::format_to(std::back_inserter(text), " rc={}", rc);
-    for (const auto& [key, value] : fields) fmt::format_to(std::back_inserter(text), " {}={}", key, value);
+    text += fmt::format(" rc={}", rc);
+    for (const auto& [key, value] : fields) text += fmt::format(" {}={}", key, value);
     std::replace(text.begin(), text.end(), '\n', ' ');
     return text + '\n';
   }
   text += ';';
-  if (!thread.empty()) fmt::format_to(std::back_inserter(text), "thrid={};", thread);
-  fmt::format_to(std::back_inserter(text), "rc={};", rc);
-  for (const auto& [key, value] : fields)
-    fmt::format_to(std::back_inserter(text), "{}={};", key, in_version_two(value));
+  if (!thread.empty()) text += fmt::format("thrid={};", thread);
+  text += fmt::format("rc={};", rc);
+  for (const auto& [key, value] : fields) text += fmt::format("{}={};", key, in_version_two(value));
   return fmt::format("{:6}{}", text.size(), text);
 }
 

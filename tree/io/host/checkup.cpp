@@ -12,6 +12,7 @@
 #include <fstream>
 #include <utility>
 
+#include "tree/base/join.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/executable.hpp"
 #include "tree/io/host/own_addresses.hpp"
@@ -135,8 +136,8 @@ void Examination::judge_libraries(const std::string& path, const std::string& sa
   const auto missing = proto::missing_libraries(said);
   const std::string where = "install it there, or set LD_LIBRARY_PATH in ~/.charmrunrc there; see ldd";
   if (!missing.empty()) {
-    wrong({Errc::library_missing, Phase::start,
-           fmt::format("{}: {} not found", path, fmt::join(missing, ", ")), where});
+    wrong({Errc::library_missing, Phase::start, fmt::format("{}: {} not found", path, join(missing, ", ")),
+           where});
   } else if (late_) {
     wrong({Errc::timed_out, Phase::start,
            fmt::format("{}: its libraries were not found within {:g} s", path, seconds(limit_)),
@@ -200,11 +201,11 @@ bool Examination::ask(SpawnRequest request, Judge judge) {
 }
 
 void Examination::hear(const proto::Event& event) {
-  if (const auto* output = std::get_if<proto::ProcessOutput>(&event)) {
+  if (const auto* output = get_if<proto::ProcessOutput>(&event)) {
     if (said_.size() < kMostListing) said_ += output->bytes;
     return;
   }
-  const auto* end = std::get_if<proto::ProcessExited>(&event);
+  const auto* end = get_if<proto::ProcessExited>(&event);
   if (end == nullptr) return;
   timer_.cancel();
   const auto ended = std::exchange(asked_, nullptr);  // lives until we return

@@ -252,7 +252,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
   const auto sink = [this, number = *pid](proto::Event event) {
-    if (auto* end = std::get_if<proto::ProcessExited>(&event)) return exited(std::move(*end), number);
+    if (auto* end = get_if<proto::ProcessExited>(&event)) return exited(std::move(*end), number);
     sink_(std::move(event));
   };
   if (pmi) listener_.take(std::move(pmi->ours), proto::ClientKind::pmi, process);

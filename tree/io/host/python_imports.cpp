@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tree/base/join.hpp"
 #include "tree/io/executable.hpp"
 #include "tree/overlay/launch_failure.hpp"
 
@@ -122,7 +123,7 @@ std::optional<Error> import_failure(const ImportSearch& search, const std::strin
   return Error{
       Errc::library_missing, Phase::start,
       fmt::format("{}: module{} {} not found", search.subject, missing.size() == 1 ? "" : "s",
-                  fmt::join(missing, ", ")),
+                  join(missing, ", ")),
       fmt::format("{} -m pip install there, or set PYTHONPATH in ~/.charmrunrc there", search.interpreter)};
 }
 

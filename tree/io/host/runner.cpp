@@ -2,11 +2,12 @@
 #include "tree/io/host/runner.hpp"
 
 #include "health/adoption_socket.hpp"
-#include "tree/base/one_of.hpp"
 #include "tree/base/overloaded.hpp"
+#include "tree/base/type_functions.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/guardian.hpp"
 #include "tree/job/output_queue.hpp"
+#include "tree/node/node.hpp"
 
 namespace charmtree::io {
 
@@ -73,9 +74,7 @@ void Runner::for_user(A& action) {
       [this](Show& a) { show(a); },
       [this](StopSelf&) { stop_self(now() + kFlush); },
       [this](RunOver& a) { run_over(a); },
-      [this]<OneOf<UserAction> B>(B& a) {
-        user_->perform(UserAction{kPlaceOf<B, UserAction>, std::move(a)});
-      },
+      [this]<OneOf<AnyUserAction> B>(B& a) { user_->perform(std::move(a)); },
   }(action);
 }
 
@@ -165,3 +164,5 @@ void Runner::check_flow() {
 }
 
 }  // namespace charmtree::io
+
+template struct charmtree::FunctionsOf<charmtree::io::AnyUserAction>;

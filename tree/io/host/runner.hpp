@@ -13,7 +13,10 @@
 #include "tree/io/host/host_runtime.hpp"
 #include "tree/io/host/user_side.hpp"
 #include "tree/io/link/links.hpp"
-#include "tree/node/node.hpp"
+
+namespace charmtree {
+class Node;
+}
 
 namespace charmtree::io {
 

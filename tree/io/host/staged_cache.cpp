@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tree/base/hexadecimal.hpp"
+#include "tree/base/join.hpp"
 #include "tree/io/private_folder.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/write_error.hpp"
@@ -203,7 +204,7 @@ std::optional<Error> StagedCache::open_folder() {
   if (shared.find(takes)) return {};
   places.push_back(shared.usual());
   return Error{Errc::spawn_failed, Phase::spawn,
-               fmt::format("no folder there takes the job's files (tried {})", fmt::join(places, " and ")),
+               fmt::format("no folder there takes the job's files (tried {})", join(places, " and ")),
                "is there one that is yours, has room, and is mounted without noexec?"};
 }
 

@@ -2,11 +2,11 @@
 #include "tree/io/host/tool.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/join.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
@@ -55,10 +55,10 @@ void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, c
   request.arguments = begin.words;
   request.environment = own_environment();
   request.directory = directory;
-  std::vector<pid_t> workers;
-  for (const pid_t pid : pids) workers.push_back(worker_of(pid));
+  std::vector<std::string> workers;
+  for (const pid_t pid : pids) workers.push_back(std::to_string(worker_of(pid)));
   proto::overlay(request.environment,
-                 {fmt::format("{}={}", kPids, fmt::join(workers, " ")),
+                 {fmt::format("{}={}", kPids, join(workers, " ")),
                   fmt::format("{}={}", kNumbers, wire::ProcessSet{begin.which}.print())});
   const auto started = process_here_->start(std::move(request), begin.has_input);
   started ? say(What::started, {}) : say(What::failed, to_string(started.error()));

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <variant>
 
+#include "tree/base/one_of.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::io {
@@ -20,11 +20,14 @@ public:
 
 /// The actions that only a root's user side carries out. What answers each of them is said at its declaration
 /// in tree/turn/events.hpp; answers go to UserEvents::dispatch.
-using UserAction =
-    std::variant<proto::Show, proto::Say, proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
-                 proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown,
-                 proto::StacksSeen, proto::DebugHeard, proto::ToolHeard, proto::ReadInput, proto::ReleaseKeys,
-                 proto::StopSelf, proto::ReadHosts, proto::RunOver, proto::KeepTree>;
+using AnyUserAction =
+    AnyOf<proto::Show, proto::Say, proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
+          proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown, proto::StacksSeen,
+          proto::DebugHeard, proto::ToolHeard, proto::ReadInput, proto::ReleaseKeys, proto::StopSelf,
+          proto::ReadHosts, proto::RunOver, proto::KeepTree>;
+struct UserAction : AnyUserAction {
+  using AnyUserAction::AnyUserAction;
+};
 
 /// The root's user. Each implementation visits the variant with a case for each of its types, so that an
 /// action without a case does not compile. The calls come from the event loop.
@@ -37,3 +40,5 @@ public:
 };
 
 }  // namespace charmtree::io
+
+extern template struct charmtree::FunctionsOf<charmtree::io::AnyUserAction>;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tree/base/join.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/fd_link.hpp"
@@ -464,7 +465,7 @@ void Links::execute(const proto::Relay& action) {
   waiting->other = above;
   above->other = waiting;
   const auto words = ssh_connection_words();
-  const auto hello = wire::encode_frames(wire::Relayed{fmt::format("{}", fmt::join(words, " "))});
+  const auto hello = wire::encode_frames(wire::Relayed{join(words, " ")});
   if (hello) waiting->link->send(*hello);
   start(waiting);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tree/base/join.hpp"
 #include "tree/io/ssh/ssh_keys.hpp"
 #include "tree/overlay/host_key.hpp"
 #include "tree/wire/words.hpp"
@@ -49,7 +50,7 @@ bool LibraryAlgorithms::have(const AlgorithmOption& option, const std::string& n
 std::string LibraryAlgorithms::of(const AlgorithmOption& option, std::string_view list) const {
   std::vector<std::string> names = split_list(list);
   std::erase_if(names, [&](const std::string& name) { return !have(option, name); });
-  return fmt::format("{}", fmt::join(names, ","));
+  return join(names, ",");
 }
 
 }  // namespace charmtree::io

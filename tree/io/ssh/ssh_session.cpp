@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "tree/base/join.hpp"
 #include "tree/io/ssh/ssh_libraries.hpp"
 #include "tree/wire/words.hpp"
 
@@ -38,7 +39,7 @@ constexpr int kFreeTries =
 std::string without_rsa_sha2(std::string_view list) {
   std::vector<std::string> names = split_list(list);
   std::erase_if(names, [](const std::string& name) { return name.starts_with("rsa-sha2-"); });
-  return fmt::format("{}", fmt::join(names, ","));
+  return join(names, ",");
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST_CASE("what makes no sense is answered with that, and connects nothing", "[i
     Pairs::Actions actions;
     world.all[1].asked(0, key, actions);
     REQUIRE(actions.size() == 1);
-    return decode_reply(std::get<Pairs::Answer>(actions.front()).value).value();
+    return decode_reply(get<Pairs::Answer>(actions.front()).value).value();
   };
   for (const std::string key :
        {"job ", "job with ", "job with 0", "job with zz", "job with 00", "else", "job whether"})
@@ -240,7 +240,7 @@ TEST_CASE("what makes no sense is answered with that, and connects nothing", "[i
   other.last = 7;
   Pairs::Actions actions;
   Pairs{"job ", other}.reach(1, actions);
-  CHECK_FALSE(answer_to(std::get<Pairs::Ask>(actions.front()).key).peer);  // it has another one by now
+  CHECK_FALSE(answer_to(get<Pairs::Ask>(actions.front()).key).peer);  // it has another one by now
 }
 
 TEST_CASE("an answer that makes no sense, or never comes, is a failure", "[ibverbs]") {

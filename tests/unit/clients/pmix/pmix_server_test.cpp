@@ -92,7 +92,7 @@ TEST_CASE("where PMIx is on offer, nodes have names that no list of hosts is nee
   decoder.append(test::only<ToClient>(outputs).at(0).bytes);
   const auto message = decoder.next();
   REQUIRE((message && *message));
-  const auto& job_of_it = std::get<pmix::Describe>(**message);
+  const auto& job_of_it = get<pmix::Describe>(**message);
   CHECK((job_of_it.host_name == "host2" && job_of_it.nodes.at(2).name == "host3"));
 }
 
