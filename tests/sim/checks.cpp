@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
+#include "tests/sim/programs.hpp"
+
 namespace charmtree::sim {
 
 namespace {
-
-constexpr int kLauncherFailed = 125, kNoProgram = 127;
 
 int status_of(Nature nature) {
   return nature == Nature::unspawnable ? kNoProgram : kLauncherFailed;

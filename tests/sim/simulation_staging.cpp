@@ -13,7 +13,7 @@ namespace charmtree::sim {
 using namespace proto;
 
 namespace {
-constexpr Duration kDisk = 20us;
+constexpr Duration kDiskStep = 20us;
 }  // namespace
 
 void Simulation::perform(std::uint32_t id, const FindFiles& action, Duration& now) {
@@ -31,7 +31,7 @@ void Simulation::perform(std::uint32_t id, const FindFiles& action, Duration& no
     }
     found.held.push_back(here == staged_bytes(i, 0, size) ? size : 0);
   }
-  put(now + kDisk, ToNode{id, std::move(found)});
+  put(now + kDiskStep, ToNode{id, std::move(found)});
 }
 
 void Simulation::perform(std::uint32_t id, const WritePiece& action, Duration& now) {
@@ -44,14 +44,14 @@ void Simulation::perform(std::uint32_t id, const WritePiece& action, Duration& n
   here += action.bytes;
   if (here.size() > size) wrong("more of a file than there is");
   if (here.size() == size && here != staged_bytes(action.file, 0, size)) here.clear();
-  put(now + kDisk, ToNode{id, FileWritten{action.file, here.size()}});
+  put(now + kDiskStep, ToNode{id, FileWritten{action.file, here.size()}});
 }
 
 void Simulation::perform(std::uint32_t id, const ReadPiece& action, Duration& now) {
   const std::string& here = launchers_[id].staged.at(action.file);
   const bool is_there = action.offset + action.size <= here.size();  // not if it was wrong, and comes anew
-  put(now + kDisk, ToNode{id, PieceRead{action.link, action.file, action.offset,
-                                        is_there ? here.substr(action.offset, action.size) : ""}});
+  put(now + kDiskStep, ToNode{id, PieceRead{action.link, action.file, action.offset,
+                                            is_there ? here.substr(action.offset, action.size) : ""}});
 }
 
 void Simulation::perform(std::uint32_t id, const FilesStaged& action, Duration& now) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tests/sim/programs.hpp"
+
 #include "tests/sim/world.hpp"
 
 namespace charmtree::sim {
@@ -13,7 +15,6 @@ using namespace proto;
 
 namespace {
 
-constexpr int kLauncherFailed = 125, kInterrupt = 2, kSignalled = 128;
 constexpr const char* kNames[] = {"crash", "cut", "lost", "pause"};
 constexpr Duration kPatience = 15s;  // of whoever asks; a job that stands still answers when it goes on
 

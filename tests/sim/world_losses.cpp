@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "health/restart_budget.hpp"
+#include "tests/sim/programs.hpp"
 #include "tests/sim/world.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -16,8 +17,6 @@ using namespace proto;
 namespace native = wire::native;
 
 namespace {
-constexpr int kLauncherFailed = 125, kExitStatus = 3, kCut = 1, kSegmentation = 11, kKilled = 9,
-              kSignalled = 128;
 
 int status_after(int code, int signal) {
   return signal != 0 ? kSignalled + signal : code;

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "tests/sim/dice.hpp"
+#include "tests/sim/programs.hpp"
 #include "tests/sim/world.hpp"
 #include "tree/job/output_grants.hpp"
 #include "tree/job/output_queue.hpp"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr Duration kUntold = 250ms;  // OutputLedger::kDelay, and the way but for that of the network
 constexpr int kWay = 30;
-enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
 
 struct Piece {
   std::uint32_t number = 0;  // among those of the process

@@ -8,6 +8,7 @@
 
 #include "tests/sim/charm_words.hpp"
 #include "tests/sim/dice.hpp"
+#include "tests/sim/programs.hpp"
 #include "tests/sim/world.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
@@ -18,12 +19,6 @@ using namespace proto;
 namespace native = wire::native;
 
 namespace {
-
-enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
-
-std::string two_bytes(std::uint16_t value) {
-  return {static_cast<char>(value >> 8), static_cast<char>(value & 0xFF)};
-}
 
 /// The messages of either protocol that a process acts upon.
 enum class Heard : std::uint8_t { table, go, other };

@@ -12,6 +12,7 @@
 
 #include "health/restart_budget.hpp"
 #include "tests/sim/dice.hpp"
+#include "tests/sim/programs.hpp"
 #include "tests/sim/world.hpp"
 
 namespace charmtree::sim {
@@ -21,12 +22,7 @@ namespace native = wire::native;
 
 namespace {
 
-constexpr int kKilled = 9, kSignalled = 128, kExitStatus = 3, kCut = 1, kLauncherFailed = 125;
 constexpr Duration kSlowToHear = 60ms;
-
-std::string two_bytes(std::uint16_t value) {
-  return {static_cast<char>(value >> 8), static_cast<char>(value & 0xFF)};
-}
 
 }  // namespace
 
