@@ -16,10 +16,6 @@ namespace {
 constexpr int kMaxLevel = 254;
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /// The i-th pair of characters; a single one is filled up.
 std::string pair_at(std::string_view text, std::size_t i) {
   std::string pair{text.substr(2 * i, 2)};
@@ -48,7 +44,7 @@ std::optional<Key> hexadecimal_reading(std::string_view text) {
   Key key{};
   for (std::size_t i = 0; i < pairs(text); ++i) {
     const std::string pair = pair_at(text, i);
-    if (!is_hex(pair[0]) || !is_hex(pair[1])) return {};
+    if (!is_hex_digit(pair[0]) || !is_hex_digit(pair[1])) return {};
     std::from_chars(pair.data(), pair.data() + 2, key[i], 16);
   }
   return key;
@@ -120,7 +116,7 @@ Result<KeyFile> read_keys(std::string_view text, const std::string& name, bool w
     if (key.starts_with("OTP")) {
       key = make_text();
       file.announced += fmt::format("CCS_OTP_KEY> Level {} key: {}\n", line->level, key);
-    } else if (key.size() < 2 || !is_hex(key[0]) || !is_hex(key[1])) {
+    } else if (key.size() < 2 || !is_hex_digit(key[0]) || !is_hex_digit(key[1])) {
       return Error{Errc::bad_input, Phase::options, where + ": this is no key",
                    "a key is 32 decimal digits, or OTP for one that is made and shown"};
     }

@@ -16,11 +16,8 @@ namespace {
 using wire::DebugAnswer;
 using wire::NumberSpan;
 
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f');
-}
 bool is_of_name(char c) {
-  return is_hex(c) || (c >= 'g' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+  return is_hex_digit(c) || (c >= 'g' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
 /// A number that begins at `from`: its end; `from` if there is none. Digits of a name are no number.
@@ -29,7 +26,7 @@ std::size_t number_end(std::string_view text, std::size_t from) {
   std::size_t end = from + 1;
   const bool hex = text[from] == '0' && end < text.size() && text[end] == 'x';
   if (hex) ++end;
-  while (end < text.size() && (hex ? is_hex(text[end]) : is_digit(text[end]))) ++end;
+  while (end < text.size() && (hex ? is_hex_digit(text[end]) : is_digit(text[end]))) ++end;
   const bool has_fraction = !hex && end + 1 < text.size() && text[end] == '.' && is_digit(text[end + 1]);
   if (has_fraction)
     for (++end; end < text.size() && is_digit(text[end]);) ++end;

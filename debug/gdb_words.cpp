@@ -20,7 +20,7 @@ bool is(std::string_view word, const Word& known) {
   return known.may.starts_with(word.substr(known.must.size()));
 }
 template <std::size_t N>
-bool is_one_of(std::string_view word, const std::array<Word, N>& known) {
+bool is_any_of(std::string_view word, const std::array<Word, N>& known) {
   return std::any_of(known.begin(), known.end(), [&](const Word& each) { return is(word, each); });
 }
 
@@ -106,7 +106,7 @@ bool unsettles(const Command& command) {
 
 bool tells_breakpoints(const Command& command) {
   constexpr std::array<Word, 3> kThese{{{"b", "reakpoints"}, {"sk", "ip"}, {"disp", "lay"}}};
-  return is(command.word, {"i", "nfo"}) && is_one_of(parse(command.rest).word, kThese);
+  return is(command.word, {"i", "nfo"}) && is_any_of(parse(command.rest).word, kThese);
 }
 
 std::size_t digits_end(std::string_view text, std::size_t from) {
@@ -179,12 +179,12 @@ std::string_view trim(std::string_view text) {
 
 GdbManner manner_of(std::string_view line) {
   const Command command = parse(line);
-  if (is_one_of(command.word, kAlone) && command.rest.empty()) return GdbManner::takes_more;
-  if (is_one_of(command.word, kResumes))
+  if (is_any_of(command.word, kAlone) && command.rest.empty()) return GdbManner::takes_more;
+  if (is_any_of(command.word, kResumes))
     return command.rest.empty() || command.rest == "&" ? GdbManner::resumes : GdbManner::steps;
-  if (is_one_of(command.word, kSteps)) return GdbManner::steps;
-  if (is_one_of(command.word, kTakesMore) || unsettles(command)) return GdbManner::takes_more;
-  const bool is_once = is_breakpoint(line) || is_one_of(command.word, kOnce) || sets_gdb(command) ||
+  if (is_any_of(command.word, kSteps)) return GdbManner::steps;
+  if (is_any_of(command.word, kTakesMore) || unsettles(command)) return GdbManner::takes_more;
+  const bool is_once = is_breakpoint(line) || is_any_of(command.word, kOnce) || sets_gdb(command) ||
                        tells_breakpoints(command);
   return is_once ? GdbManner::once : GdbManner::of_each;
 }
@@ -195,11 +195,11 @@ bool is_in_background(std::string_view line) {
 
 bool moves_frame(std::string_view line) {
   constexpr std::array<Word, 3> kThese{{{"up", ""}, {"dow", "n"}, {"f", "rame"}}};
-  return is_one_of(parse(line).word, kThese);
+  return is_any_of(parse(line).word, kThese);
 }
 
 bool is_breakpoint(std::string_view line) {
-  return is_one_of(parse(line).word, kBreakpoints);
+  return is_any_of(parse(line).word, kBreakpoints);
 }
 
 std::string quoted_for_gdb(std::string_view line) {

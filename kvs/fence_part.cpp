@@ -46,7 +46,7 @@ const wire::Fence& fence_of(const FencePart::Pieces& pieces) {
   return pieces.front().fence;
 }
 
-std::size_t size_of(const FencePart::Pieces& pieces) {
+std::size_t bytes_in(const FencePart::Pieces& pieces) {
   std::size_t bytes = fence_of(pieces).name.size();
   for (const wire::FenceDown& piece : pieces) bytes += piece.given ? piece.given->size() : 0;
   return bytes;
@@ -186,7 +186,7 @@ void FencePart::keep(const Pieces& over, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.job.repairs()) return;
   const auto those = concerned(fence_of(over).processes, seat);
-  if (those) over_.keep(fence_of(over), over, those->share, size_of(over), most_kept(those->processes));
+  if (those) over_.keep(fence_of(over), over, those->share, bytes_in(over), most_kept(those->processes));
 }
 
 /// Only to children below which a process of the group is: the fences of some hosts fill no link to another

@@ -151,13 +151,16 @@ BANNED_WORDS = (
 )
 
 # Folders whose files are compiled together (ct_unity): those of tree/io are one library, those of charmrun two.
-UNITY = NODE + ("tree/io", "charmrun")
+UNITY = NODE + ("client-lib", "tree/io", "charmrun")
+SERVICES = ("health", "ccs", "kvs", "stacks", "debug", "staging")  # one library
 # Folders of tests that are compiled together; what two of their files call the same is in two namespaces.
 TESTED_TOGETHER = ("tests/unit", "tests/io")
 
 
 def unity_of(folder):
     """The folder of UNITY whose files those of `folder` are compiled with; None: with no others."""
+    if folder in SERVICES:
+        return SERVICES[0]
     together = [f for f in UNITY if folder == f or (f in UNITY[-2:] and folder.startswith(f + "/"))]
     return together[0] if together else None
 

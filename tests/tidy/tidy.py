@@ -240,7 +240,8 @@ def check_dead_files(sources):
     included = {name for source in sources for _, _, name in source.includes if source.is_cpp}
     scripts = "\n".join(s.text for s in sources if s.is_program and not s.is_cpp and not is_cmake(s) and not s.path.startswith(SELF))
     for source in sources:
-        named = re.search(rf"(?<![\w.-]){re.escape(Path(source.path).name)}\b", scripts)
+        name = Path(source.path).name
+        named = name in scripts and re.search(rf"(?<![\w.-]){re.escape(name)}\b", scripts)
         if source.suffix in (".cpp", ".c") and not named and not any(matches(source.path, pattern) for pattern in patterns):
             yield source.path, 1, "dead-file", "no CMake file builds it"
         if source.suffix == ".hpp" and source.path not in included:

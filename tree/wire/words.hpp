@@ -21,6 +21,9 @@ inline constexpr std::size_t kMaxGuessedWord = 64;  // longer words get no guess
 constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
+constexpr bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t';
