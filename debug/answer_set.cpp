@@ -109,6 +109,7 @@ std::size_t size_of(const DebugAnswer& answer) {
 
 std::vector<NumberSpan> spans_of(const std::vector<std::string>& numbers) {
   std::vector<NumberSpan> spans;
+  spans.reserve(numbers.size());
   for (const std::string& number : numbers) spans.push_back({number, number});
   return spans;
 }

@@ -590,6 +590,7 @@ void copy_option(const OptionRow& row, const Options& from, Options& to) {
 
 std::string_view guess_option(std::string_view word) {
   std::vector<std::string_view> names;
+  names.reserve(kTable.size() + mode_table().size());
   for (const OptionRow& row : kTable) names.push_back(row.name);
   for (const ModeRow& row : mode_table()) names.push_back(row.name);
   return closest_word(word, names);

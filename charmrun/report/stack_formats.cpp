@@ -111,7 +111,8 @@ public:
     depth_ = 0;
     for (const StackNode& child : root.children) place(child, 1);
     double x = 0;
-    for (const StackNode& child : root.children) x = add(child, x, kWidth / std::max(root.processes, 1U), 1);
+    for (const StackNode& child : root.children)
+      x = add(child, x, double{kWidth} / std::max(root.processes, 1U), 1);
     const int height = kRow * (depth_ + 2);
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "

@@ -57,7 +57,10 @@ public:
   }
   AnyOf(const AnyOf& other) : index_(other.index_) { functions().copy(room_, other.room_); }
   AnyOf(AnyOf&& other) noexcept : index_(other.index_) { functions().move(room_, other.room_); }
-  AnyOf& operator=(const AnyOf& other) { return *this = AnyOf{other}; }
+  AnyOf& operator=(const AnyOf& other) {
+    *this = AnyOf{other};
+    return *this;
+  }
   AnyOf& operator=(AnyOf&& other) noexcept {
     if (this == &other) return *this;
     functions().destroy(room_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the file that says `template struct FunctionsOf<Any>;`.
+// How the types of an AnyOf are copied, moved and destroyed: for the one file that says
+// `template struct FunctionsOf<Any>;`.
 #pragma once
 
 #include <array>

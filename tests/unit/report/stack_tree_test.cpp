@@ -139,6 +139,15 @@ TEST_CASE("JSON, a graph and a picture say the same", "[stacks]") {
   CHECK((svg.starts_with("<svg ") && svg.find("1 processes: 7, computes") != std::string::npos));
 }
 
+TEST_CASE("a picture of more processes than it is wide is as wide as another", "[stacks]") {
+  StackSet set;
+  for (std::uint32_t i = 0; i < 2400; ++i) set.add(i, {"main", i < 600 ? "left" : "right"}, Motion::waits);
+  const wire::Stacks stacks = set.take();
+  const std::string svg = show_stacks(told(2400, four_hosts(600), stacks), StackFormat::svg);
+  CHECK(svg.find(R"(width="300.0")") != std::string::npos);
+  CHECK(svg.find(R"(width="900.0")") != std::string::npos);
+}
+
 TEST_CASE("STATview reads a graph of sets that are not known whole, and of C++ names", "[stacks]") {
   StackSet set;
   for (std::uint32_t process = 0; process < 140; ++process)

@@ -39,7 +39,7 @@ private:
     std::uint32_t file;
     UniqueFd fd;
     std::string path;
-    std::uint64_t held = 0;
+    std::uint64_t held;  // bytes
     Digest digest;
   };
   struct Reading {

@@ -56,6 +56,7 @@ void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, c
   request.environment = own_environment();
   request.directory = directory;
   std::vector<std::string> workers;
+  workers.reserve(pids.size());
   for (const pid_t pid : pids) workers.push_back(std::to_string(worker_of(pid)));
   proto::overlay(request.environment,
                  {fmt::format("{}={}", kPids, join(workers, " ")),
