@@ -14,9 +14,9 @@
 
 namespace charmtree {
 
-using Json = nlohmann::ordered_json;  // as json_parts.hpp: two would take twice as long to compile
-
 namespace {
+
+using SortedJson = nlohmann::json;  // an adapter may send an object of very many members
 
 /// gdb speaks the protocol from version 14 on; lldb's adapter had another name before version 18.
 constexpr const char* kFindAdapter = R"(
@@ -42,8 +42,8 @@ std::optional<std::size_t> length_in(std::string_view head) {
   return read.ec == std::errc{} ? std::optional{length} : std::nullopt;
 }
 
-std::string framed(const Json& message) {
-  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string framed(const SortedJson& message) {
+  const std::string text = message.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
   return fmt::format("{} {}{}{}", kLength, text.size(), kHeadEnd, text);
 }
 
@@ -56,14 +56,14 @@ Error no_message(std::string_view sender, std::string_view bytes) {
           "the session is over"};
 }
 
-bool is_missing(const Json& arguments, const char* key) {
+bool is_missing(const SortedJson& arguments, const char* key) {
   const auto found = arguments.find(key);
   return found == arguments.end() || *found == 0 || *found == "" || found->is_null();
 }
 
 /// The response that refuses a request.
-Json refusal_of(const Json& request, const char* why) {
-  const auto member = [&](const char* key) { return request.value(key, Json{}); };
+SortedJson refusal_of(const SortedJson& request, const char* why) {
+  const auto member = [&](const char* key) { return request.value(key, SortedJson{}); };
   return {{"seq", 0},
           {"type", "response"},
           {"request_seq", member("seq")},
@@ -75,9 +75,9 @@ Json refusal_of(const Json& request, const char* why) {
 
 /// Returns the request with what the adapter must know: the pid to attach to, and that it may send no
 /// requests.
-void complete(Json& request, std::int64_t pid) {
-  Json& arguments = request["arguments"];
-  if (!arguments.is_object()) arguments = Json::object();
+void complete(SortedJson& request, std::int64_t pid) {
+  SortedJson& arguments = request["arguments"];
+  if (!arguments.is_object()) arguments = SortedJson::object();
   if (request["command"] == "attach" && is_missing(arguments, "pid")) arguments["pid"] = pid;
   if (request["command"] != "initialize") return;
   for (const char* ability : {"supportsRunInTerminalRequest", "supportsStartDebuggingRequest"})
@@ -103,8 +103,8 @@ Result<void> each_message(DapStream& stream, std::string_view bytes, std::string
     const auto text = stream.next();
     if (!text) return no_message(sender, text.error().what);
     if (!*text) return {};
-    Json message = is_deep(**text) ? Json{} : Json::parse(**text, nullptr, false);
-    const Json type = message.is_object() ? message.value("type", Json{}) : Json{};
+    SortedJson message = is_deep(**text) ? SortedJson{} : SortedJson::parse(**text, nullptr, false);
+    const SortedJson type = message.is_object() ? message.value("type", SortedJson{}) : SortedJson{};
     if (type != "request" && type != "response" && type != "event") return no_message(sender, **text);
     take(message, type == "request");
   }
@@ -131,8 +131,8 @@ Result<std::optional<std::string>> DapStream::next() {
 
 Result<void> DapSession::from_editor(std::string_view bytes, Out& out) {
   constexpr const char* kAttach = "charmrun ++dap attaches to a process that runs: \"request\": \"attach\"";
-  return each_message(editor_, bytes, "editor", [&](Json& message, bool is_request) {
-    const Json command = is_request ? message.value("command", Json{}) : Json{};
+  return each_message(editor_, bytes, "editor", [&](SortedJson& message, bool is_request) {
+    const SortedJson command = is_request ? message.value("command", SortedJson{}) : SortedJson{};
     if (command == "launch") {
       out.to_editor += framed(refusal_of(message, kAttach));
       return;
@@ -144,7 +144,7 @@ Result<void> DapSession::from_editor(std::string_view bytes, Out& out) {
 
 Result<void> DapSession::from_adapter(std::string_view bytes, Out& out) {
   constexpr const char* kNoRequests = "charmrun ++dap lets no adapter start programs where the editor is";
-  return each_message(adapter_, bytes, "debug adapter", [&](Json& message, bool is_request) {
+  return each_message(adapter_, bytes, "debug adapter", [&](SortedJson& message, bool is_request) {
     if (is_request)
       out.to_adapter += framed(refusal_of(message, kNoRequests));
     else

@@ -18,7 +18,6 @@
 
 namespace charmtree {
 
-using Json = nlohmann::ordered_json;  // as json_parts.hpp: two would take twice as long to compile
 namespace {
 
 using Found = Result<std::optional<Allocation>>;
@@ -214,12 +213,12 @@ Found find_lsf_variables(const AllocationView& view) {
 /// Of each rank of an instance, from its resource set (RFC 20): what was asked for is shared out by cores, if
 /// that comes out even. Empty: not known.
 std::vector<std::uint64_t> flux_slots(const std::string& resource_set, std::size_t ranks) {
-  const auto set = Json::parse(resource_set, nullptr, false);
+  const auto set = nlohmann::json::parse(resource_set, nullptr, false);
   const auto execution = set.is_object() ? set.find("execution") : set.end();
   if (execution == set.end() || !execution->is_object()) return {};
   const auto count = execution->find("nslots"), list = execution->find("R_lite");
   if (count == execution->end() || !count->is_number_unsigned() || list == execution->end()) return {};
-  const auto ids = [](const Json& text) {  // `0-3,7`, as in brackets of a name
+  const auto ids = [](const nlohmann::json& text) {  // `0-3,7`, as in brackets of a name
     return text.is_string() ? read_hosts("", fmt::format("[{}]", text.get_ref<const std::string&>()))
                             : Result<std::vector<NamedHost>>{std::vector<NamedHost>{}};
   };
@@ -228,7 +227,7 @@ std::vector<std::uint64_t> flux_slots(const std::string& resource_set, std::size
   for (const auto& each : *list) {
     if (!each.is_object() || !each.contains("rank") || !each.contains("children")) return {};
     const auto& children = each["children"];
-    const auto cores = ids(children.is_object() ? children.value("core", Json{}) : children);
+    const auto cores = ids(children.is_object() ? children.value("core", nlohmann::json{}) : children);
     const auto those = ids(each["rank"]);
     if (!cores || !those) return {};
     for (const NamedHost& rank : *those) {

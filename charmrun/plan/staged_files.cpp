@@ -158,18 +158,18 @@ Result<void> FileCollector::add_inputs(const std::string& list, const std::strin
 
 Result<wire::StagedFiles> staged_files(const Options& options, const std::vector<ProgramFile>& programs,
                                        const std::string& directory) {
-  FileCollector builder;
+  FileCollector collector;
   for (std::size_t i = 0; options.process.stage_program && i < programs.size(); ++i) {
     const bool is_first = i == 0;
     const std::string& program = is_first ? options.program : options.further[i - 1].program;
     const Command& arguments = is_first ? options.arguments : options.further[i - 1].arguments;
-    if (auto added = builder.add_program(program, arguments, programs[i], directory); !added)
+    if (auto added = collector.add_program(program, arguments, programs[i], directory); !added)
       return added.error();
   }
   if (!options.process.staged.empty()) {
-    if (auto added = builder.add_inputs(options.process.staged, directory); !added) return added.error();
+    if (auto added = collector.add_inputs(options.process.staged, directory); !added) return added.error();
   }
-  return builder.take();
+  return collector.take();
 }
 
 }  // namespace charmtree

@@ -11,8 +11,6 @@
 
 namespace charmtree {
 
-using Json = nlohmann::ordered_json;  // as json_parts.hpp: two would take twice as long to compile
-
 namespace {
 
 std::string all_of(const wire::ProcessSet& which, std::uint32_t processes) {
@@ -20,17 +18,17 @@ std::string all_of(const wire::ProcessSet& which, std::uint32_t processes) {
 }
 
 std::string as_json(const StackReport& report) {
-  Json groups = Json::array();
+  nlohmann::json groups = nlohmann::json::array();
   std::uint32_t seen = 0;
   for (std::size_t i = 0; i < report.stacks.groups.size(); ++i) {
     const wire::StackGroup& group = report.stacks.groups[i];
-    Json frames = Json::array();
+    nlohmann::json frames = nlohmann::json::array();
     for (const std::uint32_t frame : group.frames) frames.push_back(visible(report.stacks.names[frame]));
     const wire::ProcessSet which{group.which};
     seen += group.processes;
-    Json one{{"processes", group.processes},
-             {"which", all_of(which, group.processes)},
-             {"motion", word_for(group.motion)}};
+    nlohmann::json one{{"processes", group.processes},
+                       {"which", all_of(which, group.processes)},
+                       {"motion", word_for(group.motion)}};
     if (group.motion == wire::Motion::unread)
       one["why"] = frames.empty() ? "" : frames.front();
     else
@@ -38,8 +36,9 @@ std::string as_json(const StackReport& report) {
     if (!report.hosts[i].empty()) one["hosts"] = report.hosts[i];
     groups.push_back(std::move(one));
   }
-  const Json all{{"job", report.job}, {"processes", report.processes}, {"seen", seen}, {"groups", groups}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const nlohmann::json all{
+      {"job", report.job}, {"processes", report.processes}, {"seen", seen}, {"groups", groups}};
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 /// One colour for each set of processes, so that equal sets are seen to be equal, and others are not alike.

@@ -7,7 +7,7 @@
 
 namespace charmtree::sim {
 
-/// Of a setting `kind`.
+/// The values of the setting `kind`.
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
 
 // Statuses of charmrun; to kSignalled a signal's number is added.
