@@ -16,7 +16,7 @@ namespace charmtree::io {
 
 namespace {
 
-constexpr const char* kName = "charmtree";
+constexpr const char* kFolder = "charmtree";
 
 /// The folder of the user's session, if it has one; empty: it has none.
 std::string runtime_folder() {
@@ -24,14 +24,14 @@ std::string runtime_folder() {
   struct stat info {};
   const bool is_ours =
       runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid();
-  return is_ours ? fmt::format("{}/{}", runtime, kName) : std::string{};
+  return is_ours ? fmt::format("{}/{}", runtime, kFolder) : std::string{};
 }
 
 }  // namespace
 
 Result<SocketFolder> socket_folder(const UseSocketFolder& use, const std::string& shared) {
   const std::string runtime = runtime_folder();
-  const SharedPlace place{shared, kName};
+  const SharedPlace place{shared, kFolder};
   std::string passed_over, why;
   const auto takes = [&](const std::string& folder) {
     const auto used = use(folder);
@@ -57,7 +57,7 @@ Result<SocketFolder> socket_folder(const UseSocketFolder& use, const std::string
 }
 
 std::vector<std::string> socket_folders(const std::string& shared) {
-  std::vector<std::string> folders = SharedPlace{shared, kName}.existing();
+  std::vector<std::string> folders = SharedPlace{shared, kFolder}.existing();
   if (const std::string runtime = runtime_folder(); !runtime.empty() && is_private(runtime))
     folders.insert(folders.begin(), runtime);
   return folders;

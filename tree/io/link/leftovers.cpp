@@ -91,15 +91,15 @@ bool is_launcher(pid_t pid) {
 /// Of another host of the same job, or of another job that was not started by ours: not by a process that
 /// carries the mark.
 bool is_launcher_of_another(pid_t pid) {
-  constexpr std::string_view kName = "CHARMTREE_JOB=";
+  constexpr std::string_view kMark = "CHARMTREE_JOB=";
   const std::string words = proc_file(pid, "cmdline");
   if (!is_launcher(pid) || !std::string_view{words}.ends_with(std::string_view{"\0++launcher\0", 12}))
     return false;
   const std::string environment = '\0' + proc_file(pid, "environ");
   const char* own = std::getenv("CHARMTREE_JOB");
-  const std::size_t at = environment.find('\0' + std::string{kName});
+  const std::size_t at = environment.find('\0' + std::string{kMark});
   if (at == std::string::npos || own == nullptr) return at == std::string::npos && own == nullptr;
-  return environment.c_str() + at + 1 + kName.size() == std::string_view{own};
+  return environment.c_str() + at + 1 + kMark.size() == std::string_view{own};
 }
 
 /// Those and theirs are not among them.
