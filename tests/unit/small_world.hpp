@@ -40,6 +40,7 @@ struct Actor : sim::SimProcess {
   std::vector<std::string> chunks;  // plain: written to stdout
   std::uint32_t barriers = 9;
   std::uint32_t lines = 1;
+  std::size_t line_size = 0;  // at least; filled with dots
   std::string scan_format;
   int scans = 1;
   int ending = 0;

@@ -122,9 +122,10 @@ void SmallWorld::next_step(Actor& actor) {
   }
   if (!actor.scan_format.empty())
     return client_says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
-  for (std::uint32_t i = 0; i < actor.lines; ++i)
-    client_says(actor,
-                make_charm_message("print", fmt::format("process {} line {}\n", number(actor), i) + '\0'));
+  for (std::uint32_t i = 0; i < actor.lines; ++i) {
+    const std::string line = fmt::format("process {} line {}", number(actor), i);
+    client_says(actor, make_charm_message("print", fmt::format("{:.<{}}\n", line, actor.line_size) + '\0'));
+  }
   switch (actor.fate) {
     case Actor::Fate::ends:
       return client_says(actor, make_charm_message("ending", fmt::format("{}", actor.ending) + '\0'));

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/rounds.hpp"
 #include "tests/unit/small_world.hpp"
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
@@ -100,7 +101,8 @@ void draw_fault(Random& random, SmallWorld& world) {
 TEST_CASE("whatever happens, the job ends, says why and leaves nothing behind", "[chaos]") {
   std::map<int, int> ends;  // status -> how often
   std::size_t signatures = 0;
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  const std::uint32_t worlds = rounds(150, 500);
+  for (std::uint64_t seed = 0; seed < worlds; ++seed) {
     CAPTURE(seed);
     Random random{seed};
     SmallWorld world{draw_plan(random)};
@@ -121,10 +123,10 @@ TEST_CASE("whatever happens, the job ends, says why and leaves nothing behind", 
       CHECK(world.said_anywhere("", Tone::error));
     if (faults == 0 && world.result->status == 0) CHECK_FALSE(world.said_anywhere("", Tone::error));
   }
-  CHECK(signatures > 500);
+  CHECK(signatures > worlds);
   for (const int status : {0, 1, 125, 130, 137, 139}) {  // all of that did happen
     CAPTURE(status, ends[status]);
-    CHECK(ends[status] >= 5);
+    CHECK(ends[status] >= 2);
   }
 }
 
