@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import parts
 import pytest
 import vc_job
 from vcluster import REPOSITORY, Cluster
@@ -22,6 +23,7 @@ Factory = Callable[..., Cluster]
 # What `tests/run` asks of this pytest, and not of those that tests run.
 _CLAIMS = os.environ.pop("CHARMTREE_CLAIMS", None)  # a folder that all lanes share
 _FAILED = os.environ.pop("CHARMTREE_FAILED", None)  # a file for the names of tests that fail
+_PARTS = os.environ.pop("CHARMTREE_PARTS", None)  # all tests of parts are run; those that pass are written down
 _SHARED_HOSTS = 26
 _MOST_S = 600  # three times the longest test beside other work: one that waits for ever fails, and does not end all
 _HERE = Path(__file__).parent
@@ -53,6 +55,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ours[name].add_marker(pytest.mark.smoke)
     if config.option.markexpr == "smoke" and not set(ours) >= _SMOKE:
         raise pytest.UsageError(f"no such tests, see _SMOKE: {sorted(_SMOKE - set(ours))}")
+    known = {} if _PARTS or "CHARMTREE_CAMPAIGN" in os.environ else parts.tested()
+    for item in ours.values():
+        part = item.get_closest_marker("part")
+        if part is not None and known.get(part.args[0]) == parts.state_of(part.args[1:]):
+            item.add_marker(pytest.mark.skip(reason=f"the sources of {part.args[0]} are those that `tests/campaign parts` tested"))
     if os.geteuid() != 0:
         for item in ours.values():
             item.add_marker(pytest.mark.skip(reason="virtual hosts need root (network namespaces)"))
@@ -101,8 +108,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The tests that failed, a line each, behind those of other lanes: `tests/run` tries them once more."""
+    """The tests that failed, a line each, behind those of other lanes: `tests/run` tries them once more. Of parts that passed, what was tested."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and _PARTS is not None and session.testsfailed == 0 and "skipped" not in reporter.stats:
+        marks = [mark for item in session.items if (mark := item.get_closest_marker("part")) is not None]
+        parts.write_tested({mark.args[0]: parts.state_of(mark.args[1:]) for mark in marks})
     if reporter is not None and _FAILED is not None:
         reports = [one for kind in ("failed", "error") for one in reporter.stats.get(kind, [])]
         names = dict.fromkeys(one.nodeid for one in reports if isinstance(one, pytest.TestReport))

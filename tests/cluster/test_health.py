@@ -95,21 +95,21 @@ def _load(loops: int) -> Iterator[None]:
 
 
 def test_an_overloaded_machine_is_not_taken_for_dead_hosts(fresh_cluster: Factory, charmrun: Path) -> None:
-    """75 seconds with 20 busy loops on one core; in the campaign an hour with 32. Meanwhile a launcher of another job
+    """35 seconds with 20 busy loops on one core; in the campaign an hour with 32. Meanwhile a launcher of another job
     is stopped, which is missed, with all that is below it.
     """
     loops = 32 if CAMPAIGN else 20
     with _one_core():
         hosts = fresh_cluster(14)
         job = _job(hosts, range(10), charmrun, "++branching", "3")
-        other = _job(hosts, range(10, 14), charmrun, "++branching", "1")
+        other = _job(hosts, range(10, 14), charmrun, "++branching", "1", "++timeout", "25")  # so long may its launchers be frozen
         with _load(loops):
             os.kill(other.launcher(12).pid, signal.SIGSTOP)
-            until = time.monotonic() + (3600 if CAMPAIGN else 75)
+            until = time.monotonic() + (3600 if CAMPAIGN else 35)
             while time.monotonic() < until and job.root.poll() is None:
                 pause(1.0)
             assert job.root.poll() is None, job.said()
-            assert os.getloadavg()[0] > (loops - 2 if CAMPAIGN else loops / 2)
+            assert os.getloadavg()[0] > (loops - 2 if CAMPAIGN else loops / 3)
         assert other.wait(1) == 125, other.said()
         assert any(f"{hosts.names[12]}: run: its launcher is frozen" in line for line in other.errors), other.said()
         job.signal(signal.SIGTERM)

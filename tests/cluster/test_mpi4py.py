@@ -12,6 +12,8 @@ import pytest
 
 from running import CAMPAIGN, command, packaged, unpacked
 
+pytestmark = pytest.mark.part(
+    "mpi4py", "kvs", "tree/clients/pmi", "tree/clients/pmix", "tree/io/pmix", "charmrun/mpiexec", "tests/cluster/test_mpi4py.py")
 PROCESSES = 4
 _SHORT = ["-i", "spawn", "-i", "dynproc", "-k", "TestSpawnSingleWorld.test", "-k", "TestSpawnMultipleWorld.test", "-k", "TestDPM"]
 PARTS = [] if CAMPAIGN else _SHORT

@@ -13,6 +13,9 @@ import pytest
 
 from rdma_machine import Machine, NoMachine, Result
 
+pytestmark = pytest.mark.part(
+    "rdma", "client-lib", "examples", "tree/job/queue_pairs.hpp", "tree/job/queue_pairs.cpp", "tests/doubles/verbs_double.c",
+    "tests/cluster/rdma_machine.py", "tests/cluster/test_rdma.py")
 _RESOURCES = "rdma resource"
 _DOUBLE = "verbs_double"
 
