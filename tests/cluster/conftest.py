@@ -17,6 +17,7 @@ from typing import Any
 import parts
 import pytest
 import vc_job
+from running import CAMPAIGN
 from vcluster import REPOSITORY, Cluster
 
 Factory = Callable[..., Cluster]
@@ -55,10 +56,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ours[name].add_marker(pytest.mark.smoke)
     if config.option.markexpr == "smoke" and not set(ours) >= _SMOKE:
         raise pytest.UsageError(f"no such tests, see _SMOKE: {sorted(_SMOKE - set(ours))}")
-    known = {} if _PARTS or "CHARMTREE_CAMPAIGN" in os.environ else parts.tested()
+    known = {} if _PARTS or CAMPAIGN else parts.tested()
     for item in ours.values():
         part = item.get_closest_marker("part")
-        if part is not None and known.get(part.args[0]) == parts.state_of(part.args[1:]):
+        if part is not None and part.args[0] in known and known[part.args[0]] == parts.state_of(part.args[1:]):
             item.add_marker(pytest.mark.skip(reason=f"the sources of {part.args[0]} are those that `tests/campaign parts` tested"))
     if os.geteuid() != 0:
         for item in ours.values():
@@ -99,9 +100,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     def too_long(_number: int, _frame: object) -> None:
         pytest.fail(f"not done after {_MOST_S} s")
 
-    campaign = "CHARMTREE_CAMPAIGN" in os.environ  # as long as it is asked to
     before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(0 if campaign or not item.path.is_relative_to(_HERE) else _MOST_S)
+    signal.alarm(0 if CAMPAIGN or not item.path.is_relative_to(_HERE) else _MOST_S)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

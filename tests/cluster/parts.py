@@ -5,7 +5,7 @@ that part is what `tests/campaign parts` tested last. Those hashes are in parts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from vcluster import REPOSITORY
@@ -13,7 +13,8 @@ from vcluster import REPOSITORY
 _TESTED = Path(__file__).with_name("parts.txt")
 
 
-def state_of(paths: Iterable[str]) -> str:
+@cache
+def state_of(paths: tuple[str, ...]) -> str:
     """A hash of all files at and below these paths of the repository, each of which must be there."""
     state = hashlib.sha256()
     for path in paths:
