@@ -521,7 +521,7 @@ std::string PmiServer::enter(Clients::value_type& client, std::string_view text,
 
 void PmiServer::settle(PmiWorld& world, ClientOutputs& out) {
   for (const PmiBarriers::Step& step : world.barriers.settle(local_, lost_, is_of_host))
-    step.is_over ? finish(step, world, out) : begin(step, world, out);
+    step.is_over ? finish_barrier(step, world, out) : begin(step, world, out);
 }
 
 /// Who is in a group need not wait for what goes to all with the plain barrier.
@@ -551,7 +551,7 @@ void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   settle(world, out);
 }
 
-void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
+void PmiServer::finish_barrier(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
   for (const PmiEntry& entry : step.entries) {
     const auto client = clients_.find(entry.client);
     if (client == clients_.end()) continue;

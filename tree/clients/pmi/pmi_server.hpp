@@ -133,7 +133,7 @@ private:
   std::string enter(Clients::value_type& client, std::string_view group, ClientOutputs& out);
   void settle(PmiWorld& world, ClientOutputs& out);
   void begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
-  void finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
+  void finish_barrier(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
   std::string part_of_spawn(Clients::value_type& client, std::string_view text, Instant now,
                             ClientOutputs& out);
   void spawned(const Clients::value_type& client, const Asker& asker, std::string_view first,

@@ -27,13 +27,20 @@ struct Walk {
   bool is_over = false;
 };
 
+/// The file and line of an address, "" if the program does not say. Each compilation unit is asked: clang
+/// writes no .debug_aranges, through which libdw would look for the right one.
 std::string source_of(Dwfl_Module* module, Dwarf_Addr pc) {
-  Dwfl_Line* line = module != nullptr ? dwfl_module_getsrc(module, pc) : nullptr;
-  int number = 0;
-  const char* file =
-      line != nullptr ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr) : nullptr;
-  if (file == nullptr) return {};
-  return fmt::format("{}:{}", std::filesystem::path{file}.filename().string(), number);
+  if (module == nullptr) return {};
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr;) {
+    if (dwarf_haspc(unit, pc - bias) <= 0) continue;
+    Dwarf_Line* line = dwarf_getsrc_die(unit, pc - bias);
+    int number = 0;
+    const char* file = dwarf_linesrc(line, nullptr, nullptr);
+    if (file == nullptr || dwarf_lineno(line, &number) != 0) return {};
+    return fmt::format("{}:{}", std::filesystem::path{file}.filename().string(), number);
+  }
+  return {};
 }
 
 int take_frame(Dwfl_Frame* frame, void* argument) {

@@ -161,7 +161,7 @@ TEST_CASE("who was reached can receive, and asks whether it may send", "[ibverbs
 }
 
 TEST_CASE("two that begin at once have one queue pair each", "[ibverbs]") {
-  World world{2, GENERATE(range(0, 20))};
+  World world{2, GENERATE(range<std::uint64_t>(0, 20))};
   world.reach(0, 1);
   world.reach(1, 0);
   world.deliver_all();
