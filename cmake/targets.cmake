@@ -36,6 +36,7 @@ if(CHARMTREE_SANITIZE)
     # preset has them.
     target_compile_options(ct_options INTERFACE -fno-sanitize=null,alignment,vptr,object-size)
   endif()
+  target_compile_options(ct_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # as above
   target_link_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE})
 endif()
 
