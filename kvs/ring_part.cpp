@@ -15,6 +15,7 @@ namespace {
 
 std::vector<wire::ProcessSet::Range> ranges_of(const std::vector<wire::RingRun>& runs) {
   std::vector<wire::ProcessSet::Range> ranges;
+  ranges.reserve(runs.size());
   for (const wire::RingRun& run : runs) ranges.push_back({run.first, run.last});
   return ranges;
 }
