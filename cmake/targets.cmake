@@ -37,6 +37,7 @@ if(CHARMTREE_SANITIZE)
     target_compile_options(ct_options INTERFACE -fno-sanitize=null,alignment,vptr,object-size)
   endif()
   target_compile_options(ct_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # as above
+  target_compile_definitions(ct_options INTERFACE CHARMTREE_SANITIZED)  # g++ and clang say it in different words
   target_link_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE})
 endif()
 

@@ -29,7 +29,7 @@ constexpr std::size_t kMib = 1U << 20;
 constexpr std::size_t kMost = 32 * kMib;
 /// A flood has so many bytes and messages at most. A sanitizer needs few messages of each kind to find what
 /// is wrong with them; what many of them leave behind is counted without one.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef CHARMTREE_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -190,7 +190,7 @@ void enter(int cgroup) {
 /// The system call itself: a function around it would return twice on one stack, the second time to where the
 /// child has written since. ENOSYS where we do not know how, and for the sanitizers, who follow vfork only.
 [[gnu::always_inline]] inline long clone3(clone_args& how) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CHARMTREE_SANITIZED
   (void)how;
   return -ENOSYS;
 #elif defined(__x86_64__)
