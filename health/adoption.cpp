@@ -13,11 +13,11 @@
 // is on its way again.
 #include "health/adoption.hpp"
 
-#include "tree/base/overloaded.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/keyed_hash.hpp"
 #include "tree/overlay/launch.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::health {
 
@@ -48,9 +48,8 @@ std::string Adoption::proof(const char* what, const std::string& theirs, const S
 }
 
 void Adoption::up(const wire::Message& message, Turn& turn) {
-  const Overloaded hear{[&](const wire::Claim& m) { claim(m, turn); },
-                        [&](const auto&) { turn.act(CloseLink{kAdopterLink}); }};
-  dispatch(hear, message);
+  const bool claims = wire::handle(message, [&](const wire::Claim& m) { claim(m, turn); });
+  if (!claims) turn.act(CloseLink{kAdopterLink});
 }
 
 /// Only a parent, or who was above it: of two that want us, the one nearer to the root knows better.

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tree/base/overloaded.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -55,8 +55,8 @@ void CrashRestarts::turn(RootTurn& turn) {
 
 void CrashRestarts::send_orders(RootTurn& turn) {
   for (const wire::Message& message : sequence_->take_orders()) {
-    const Overloaded send{
-        [&](const wire::Restart& m) { turn.to(m.process, message); },
+    wire::handle(
+        message, [&](const wire::Restart& m) { turn.to(m.process, message); },
         [&](const wire::Admit& m) {
           turn.say(Tone::verbose, fmt::format("process {} is back", m.process));
           turn.to(m.process, message);
@@ -64,10 +64,7 @@ void CrashRestarts::send_orders(RootTurn& turn) {
         [&](const wire::Recover& m) {
           turn.judge().begin_epoch(wire::epoch_of(*m.table));
           turn.to_all(message);
-        },
-        [](const auto&) {},  // it gives no other orders
-    };
-    dispatch(send, message);
+        });
   }
 }
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "health/adoption_socket.hpp"
-#include "tree/base/overloaded.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/keyed_hash.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::health {
 
@@ -188,31 +188,33 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
   const auto proves = [&](const std::string& proof, const char* what) {
     return same_secret(proof, adoption_proof(seat.job, what, child.host.index, open->second));
   };
-  const Overloaded of_adopter{
-      [&](const wire::Waiting& waiting) {
-        return waiting.host == child.host.index ? (claim(child, link, waiting, turn), true) : refuse();
-      },
-      [&](const wire::Swept&) {
-        child.done();
-        turn.act(CloseLink{link});
-        return not_there(child.host.index, "none waits there", turn), true;
-      },
-      [&](const auto&) { return refuse(); },
-  };
-  const Overloaded of_child{
-      [&](const wire::Taken& taken) {
-        const bool is_valid = is_claimed ? proves(taken.proof, "taken") : child.serves();
-        const bool may_be = seat.job.repairs() && (!seat.is_root() || seat.job.keeps_alive());
-        return is_valid && may_be ? (turn.tell(GivenUp{}), true) : refuse();
-      },
-      [&](const wire::Claimed& answer) {
-        if (!is_claimed) return false;
-        if (!proves(answer.proof, "claimed")) return refuse();
-        return claimed(child.host.index, link, answer, turn), true;
-      },
-      [&](const auto&) { return is_claimed && refuse(); },
-  };
-  return child.adopts() ? dispatch(of_adopter, message) : dispatch(of_child, message);
+  if (child.adopts()) {
+    return wire::handle(
+               message,
+               [&](const wire::Waiting& waiting) {
+                 return waiting.host == child.host.index ? (claim(child, link, waiting, turn), true)
+                                                         : refuse();
+               },
+               [&](const wire::Swept&) {
+                 child.done();
+                 turn.act(CloseLink{link});
+                 not_there(child.host.index, "none waits there", turn);
+               }) ||
+           refuse();
+  }
+  return wire::handle(
+             message,
+             [&](const wire::Taken& taken) {
+               const bool is_valid = is_claimed ? proves(taken.proof, "taken") : child.serves();
+               const bool may_be = seat.job.repairs() && (!seat.is_root() || seat.job.keeps_alive());
+               return is_valid && may_be ? (turn.tell(GivenUp{}), true) : refuse();
+             },
+             [&](const wire::Claimed& answer) {
+               if (!is_claimed) return false;
+               if (!proves(answer.proof, "claimed")) return refuse();
+               return claimed(child.host.index, link, answer, turn), true;
+             }) ||
+         (is_claimed && refuse());
 }
 
 /// We are there, and now to the one that waits.

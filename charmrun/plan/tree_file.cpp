@@ -15,11 +15,11 @@
 
 #include "charmrun/plan/state_file.hpp"
 #include "tree/base/join.hpp"
-#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/write_error.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/handle.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree {
@@ -58,34 +58,28 @@ std::string file_of(const std::string& folder, const std::string& id) {
   return fmt::format("{}/{}{}", folder, id, kSuffix);
 }
 
+constexpr wire::MessageTypes kLists{wire::MessageList<wire::Assign, wire::Facts, wire::Lost>{}};
+
 /// Lists go as the messages that they are on their way through the tree, which may be of any length.
 Result<void> read_lists(std::string_view text, KeptTree& tree) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(text);
-  const Overloaded take{
-      [&](const wire::Assign& assign) {
-        tree.plan.hosts.insert(tree.plan.hosts.end(), assign.hosts.begin(), assign.hosts.end());
-        return true;
-      },
-      [&](const wire::Facts& facts) {
-        std::vector<wire::StartedBy>& all = tree.plan.takes_over->started_by;
-        all.insert(all.end(), facts.started_by.begin(), facts.started_by.end());
-        return true;
-      },
-      [&](const wire::Lost& lost) {
-        tree.plan.takes_over->lost.add_all(lost.processes);
-        return true;
-      },
-      [](const auto&) { return false; },
-  };
   for (;;) {
     const auto frame = decoder.next();
     if (!frame) return frame.error();
     if (!frame->has_value()) break;
-    auto message = wire::decode_message((*frame)->type, (*frame)->payload);
+    const auto message = kLists.decode((*frame)->type, (*frame)->payload);
     if (!message) return message.error();
-    if (!dispatch(take, std::as_const(*message)))
-      return bad_input("it has a message that is none of its lists");
+    wire::handle(
+        *message,
+        [&](const wire::Assign& assign) {
+          tree.plan.hosts.insert(tree.plan.hosts.end(), assign.hosts.begin(), assign.hosts.end());
+        },
+        [&](const wire::Facts& facts) {
+          std::vector<wire::StartedBy>& all = tree.plan.takes_over->started_by;
+          all.insert(all.end(), facts.started_by.begin(), facts.started_by.end());
+        },
+        [&](const wire::Lost& lost) { tree.plan.takes_over->lost.add_all(lost.processes); });
   }
   return decoder.buffered() == 0 ? Result<void>{} : bad_input("it ends early");
 }

@@ -184,7 +184,7 @@ private:
     if (!reader_.append({bytes.data(), static_cast<std::size_t>(got)})) std::exit(6);
   }
 
-  wire::LinkReader reader_{wire::LinkReader::From::parent};
+  wire::LinkReader reader_{wire::LinkReader::From::parent, wire::kCoreTypes};
   std::vector<Host> given_;
 };
 
@@ -310,7 +310,7 @@ void flood_failures(Launcher& me, const std::string&) {
 void flood_counts(Launcher& me, const std::string&) {
   me.up();
   constexpr std::size_t kSize = 30U << 20;
-  me.write(wire::make_frame_header(static_cast<std::uint8_t>(wire::Message{wire::Facts{}}.index()), kSize));
+  me.write(wire::make_frame_header(wire::Facts::kNumber, kSize));
   me.write(std::string(kSize, '\x01'));
 }
 

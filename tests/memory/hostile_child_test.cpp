@@ -129,7 +129,7 @@ private:
   Node node_;
   Instant now_{100s};
   Speaker speaker_;
-  wire::LinkReader reader_{wire::LinkReader::From::child};
+  wire::LinkReader reader_{wire::LinkReader::From::child, wire::kCoreTypes};
   std::vector<Action> kept_;
   LinkFlow flow_;
   std::size_t answered_ = 0, received_ = 0, waiting_ = 0;
@@ -214,10 +214,11 @@ std::string flood(Root& root, std::uint8_t type, const Making& making, const Spe
 std::vector<Making> makings(std::uint8_t type, const Speaker& speaker) {
   using Long = Making::Long;
   using Size = Making::Size;
+  const wire::MessageType& known = *wire::kCoreTypes.find(type);
   const std::size_t room =
-      wire::most_payload(type, {speaker.hosts, speaker.processes()}) - 2 * wire::kFrameHeader;
+      wire::most_payload(known, {speaker.hosts, speaker.processes()}) - 2 * wire::kFrameHeader;
   const Making plain{SIZE_MAX, Long::poor, Size::hosts, room};
-  if (wire::goes_down(type)) return {plain};
+  if (known.goes_down()) return {plain};
   const std::vector<Length> lengths = lengths_of(type);
   std::vector<Making> all{plain, {SIZE_MAX, Long::poor, Size::hosts, room, true}};
   for (std::size_t longest = 0; longest < lengths.size(); ++longest) {
@@ -240,7 +241,9 @@ std::vector<std::string> wrong_floods(const Speaker& speaker, const Kind& kind, 
   RootPlan plan = plan_of(speaker);
   kind.change(plan);
   std::vector<std::string> wrong;
-  for (std::uint8_t type = 0; type < wire::AnyMessage::kTypes; ++type) {
+  for (const wire::MessageType* each : wire::kCoreTypes.all()) {
+    if (each == nullptr) continue;
+    const std::uint8_t type = each->number;
     for (const Making& making : makings(type, speaker)) {
       Root root{plan, speaker};
       if (running) root.run();
@@ -268,7 +271,7 @@ TEST_CASE("whatever a child says, the root does not run out of memory", "[memory
 TEST_CASE("a child that takes its answers slowly gets all of them, and little of them waits", "[memory]") {
   constexpr std::size_t kTaken = 256U << 10, kRequests = 64;
   const Speaker speaker;
-  const auto type = static_cast<std::uint8_t>(wire::Message{wire::InquiryReply{}}.index());
+  const auto type = wire::InquiryReply::kNumber;
   const Making making{0, Making::Long::poor, Making::Size::bytes, wire::kMostAnswered - kMib / 16};
   Root root{plan_of(speaker), speaker};
   root.run();
@@ -293,7 +296,9 @@ TEST_CASE("nor by mutated messages", "[memory]") {
   Random random{7};
   const Speaker speaker;
   const RootPlan plan = plan_of(speaker);
-  for (std::uint8_t type = 0; type < wire::AnyMessage::kTypes; ++type) {
+  for (const wire::MessageType* each : wire::kCoreTypes.all()) {
+    if (each == nullptr) continue;
+    const std::uint8_t type = each->number;
     for (std::uint32_t turn = 0; turn < 100; ++turn) {
       const Making making{turn % std::max<std::size_t>(1, lengths_of(type).size()), Making::Long::poor,
                           Making::Size::hosts, 4096};

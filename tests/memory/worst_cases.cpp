@@ -167,25 +167,23 @@ private:
   bool inside_ = false;          // an element of the longest list
 };
 
-template <class... Ts>
-void make(std::uint8_t type, Maker& maker, std::type_identity<AnyOf<Ts...>>) {
-  using Make = void (*)(Maker&);
-  static constexpr std::array<Make, sizeof...(Ts)> kMakes{[](Maker& each) { each.make<Ts>(); }...};
-  kMakes.at(type)(maker);
+template <IsMessage... Ms>
+void make(std::uint8_t type, Maker& maker, MessageList<Ms...>) {
+  ((type == Ms::kNumber ? maker.make<Ms>() : void()), ...);
 }
 
 }  // namespace
 
 std::vector<Length> lengths_of(std::uint8_t type) {
   Maker maker{{.longest = SIZE_MAX, .room = 1}, {}, 0};
-  make(type, maker, std::type_identity<AnyMessage>{});
+  make(type, maker, CoreMessages{});
   return maker.lengths();
 }
 
 std::string make_payload(std::uint8_t type, const Making& making, const Speaker& speaker,
                          std::uint32_t turn) {
   Maker maker{making, speaker, turn};
-  make(type, maker, std::type_identity<AnyMessage>{});
+  make(type, maker, CoreMessages{});
   return maker.take();
 }
 

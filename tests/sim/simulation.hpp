@@ -254,7 +254,8 @@ private:
     }
   };
   struct Readers {
-    wire::LinkReader up{wire::LinkReader::From::child}, down{wire::LinkReader::From::parent};
+    wire::LinkReader up{wire::LinkReader::From::child, wire::kCoreTypes},
+        down{wire::LinkReader::From::parent, wire::kCoreTypes};
   };
 
   std::uint32_t waits_for(const Happening& happening);

@@ -35,7 +35,7 @@ std::uint64_t mark_of(const AnyOf<T...>& value) {
 }
 
 std::string describe(const wire::Message& message) {
-  std::string text = name_of(static_cast<const wire::AnyMessage&>(message));
+  std::string text{message.type().name};
   if (const auto* facts = get_if<wire::Facts>(&message))
     text += fmt::format(" up {}, failed {}, blocks {}, registered {}, ended {}, exited {}, exits {}",
                         facts->hosts_up.size(), facts->hosts_failed.size(), facts->blocks.size(),
@@ -93,7 +93,7 @@ std::uint64_t mark(const Action& action) {
   return mark_of(static_cast<const AnyAction&>(action));
 }
 std::uint64_t mark(const wire::Message& message) {
-  return mark_of(static_cast<const wire::AnyMessage&>(message));
+  return hash_of(message.type().name);
 }
 
 }  // namespace charmtree::sim

@@ -100,10 +100,10 @@ def call(names):
     return re.compile(before + r"\s*(?<!:)(?:std::|::)?\b(?:" + names + r")\s*\(", re.MULTILINE)
 
 
-def alternatives(path, variant):
-    """The types of `using <variant> = AnyOf<...>` in a header."""
+def alternatives(path, name):
+    """The types of `using <name> = AnyOf<...>` or `MessageList<...>` in a header."""
     text = (Path(__file__).resolve().parents[2] / path).read_text(encoding="utf-8")
-    return re.findall(r"\w+", re.search(rf"using {variant} =\s*AnyOf<([^>]*)>", text)[1])
+    return re.findall(r"\w+", re.search(rf"using {name} =\s*(?:AnyOf|MessageList)<([^>]*)>", text)[1])
 
 
 def asked_for(types):
@@ -138,8 +138,8 @@ BANS = (
     Ban("coroutine", re.compile(r"\bco_(?:await|return|yield)\b"), "coroutines live in tree/io only",
         unless=("tree/io", "tests/io")),
     Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
-    Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "AnyMessage") + alternatives("tree/turn/events.hpp", "AnyAction")),
-        "std::visit: one that nobody handles does not compile", within=PRODUCT, unless=("tree/wire/messages",)),
+    Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "CoreMessages") + alternatives("tree/turn/events.hpp", "AnyAction")),
+        "dispatch() or handle_each(): one that nobody handles does not compile", within=PRODUCT, unless=("tree/wire/message",)),
     Ban("silent", re.compile(r"\bvirtual\s+void\s+\w+\([^;{}]*\{\s*\}"), "no empty default: an implementation that forgets it compiles; make it pure",
         within=("tree/io", "charmrun")),
     Ban("using-namespace", re.compile(r"\busing\s+namespace\s+(?![\w:]*_literals\b)"), "not in a header", headers_only=True),

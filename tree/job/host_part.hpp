@@ -7,7 +7,6 @@
 // for one process (ForOneProcess), and those that each launcher hands on before its own host hears them.
 #pragma once
 
-#include <concepts>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "tree/job/host_processes.hpp"
 #include "tree/overlay/startup_times.hpp"
 #include "tree/turn/turn.hpp"
-#include "tree/wire/message_rows.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -26,11 +25,9 @@ struct Place {
   std::uint32_t level = 0;
 };
 
-/// The launcher of that process acts on it, the others hand it on.
-template <class M>
-concept ForOneProcess = wire::FromParent<M> && requires(const M& message) {
-  { message.process } -> std::convertible_to<std::uint32_t>;
-};
+/// The launcher of the process in the message acts on it, the others pass it on.
+using ForOneProcess = wire::MessageList<wire::Receipt, wire::ScanReply, wire::CcsForward, wire::Inquired,
+                                        wire::Answered, wire::Restart, wire::Readmit, wire::Admit>;
 
 class HostPart {
 public:
@@ -91,8 +88,8 @@ public:
   void down(const wire::RingDown& message, Turn& turn) {
     act(&HostProcesses::tell_servers<&ClientServer::ringed, wire::RingDown>, message, turn);
   }
-  template <ForOneProcess M>
-  void down(const M& message, Turn& turn) {
+  template <class M>
+  requires(wire::kCount<M, ForOneProcess> == 1) void down(const M& message, Turn& turn) {
     contains(message.process) ? here(message, turn) : turn.hand_down(message.process, message);
   }
   /// Queue pairs of verbs clients find their way through the tree: up until a launcher has the host that they

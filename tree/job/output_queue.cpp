@@ -10,10 +10,14 @@
 #include "tree/job/output_grants.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
 namespace {
+
+/// Messages that may be in the spool.
+constexpr wire::MessageTypes kSpooled{OutputMessages{}};
 
 /// What a message takes beside its text.
 constexpr std::size_t kOverhead = 512;
@@ -37,14 +41,14 @@ std::optional<std::vector<OutputItem>> read_back(std::string_view bytes) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(bytes);
   std::vector<OutputItem> messages;
-  const Overloaded take{[&](ForOutput auto& item) { return messages.emplace_back(std::move(item)), true; },
-                        [](const auto&) { return false; }};
   for (;;) {
     const auto frame = decoder.next();
     if (!frame) return {};
     if (!frame->has_value()) break;
-    auto message = wire::decode_message((*frame)->type, (*frame)->payload);
-    if (!message || !dispatch(take, *message)) return {};
+    auto message = kSpooled.decode((*frame)->type, (*frame)->payload);
+    if (!message) return {};
+    wire::handle(*message, wire::each_of(OutputMessages{},
+                                         [&](auto& item) { messages.emplace_back(std::move(item)); }));
   }
   return decoder.buffered() == 0 ? std::optional{std::move(messages)} : std::nullopt;
 }

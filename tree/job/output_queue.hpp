@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "tree/base/one_of.hpp"
 #include "tree/job/spool.hpp"
 #include "tree/turn/events.hpp"
 
@@ -21,8 +20,7 @@ namespace charmtree::proto {
 /// What a process says in order: lines, and scanf's format behind its prompt. All that is named here waits
 /// for credit, in memory or in the spool.
 using OutputItem = std::variant<wire::Output, wire::ScanUp>;
-template <class M>
-concept ForOutput = OneOf<M, OutputItem>;
+using OutputMessages = wire::MessageList<wire::Output, wire::ScanUp>;
 
 /// What it counts for credit, in bytes: its text, and what it takes to keep it.
 std::size_t output_cost(const wire::Output& output);

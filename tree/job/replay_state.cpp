@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/base/overloaded.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -28,17 +28,19 @@ void ReplayState::sift(wire::Facts& facts) {
 }
 
 void ReplayState::note(const wire::Message& message) {
-  const Overloaded matters{[](const wire::LinkLost& m) { return !m.processes.empty(); },
-                           [](const wire::AbortUp&) { return true; }, [](const auto&) { return false; }};
-  if (dispatch(matters, message)) messages_.push_back(message);
+  const bool matters = wire::handle(
+      message,  //
+      [](const wire::LinkLost& m) { return !m.processes.empty(); }, [](const wire::AbortUp&) {});
+  if (matters) messages_.push_back(message);
 }
 
 void ReplayState::forget_lost(const wire::ProcessSet& lost) {
   const auto is_known = [&](const wire::ProcessSet::Range& range) { return lost.missing(range).empty(); };
-  const Overloaded is_told{
-      [&](const wire::LinkLost& m) { return std::all_of(m.processes.begin(), m.processes.end(), is_known); },
-      [](const auto&) { return false; }};
-  std::erase_if(messages_, [&](const wire::Message& message) { return dispatch(is_told, message); });
+  std::erase_if(messages_, [&](const wire::Message& message) {
+    return wire::handle(message, [&](const wire::LinkLost& m) {
+      return std::all_of(m.processes.begin(), m.processes.end(), is_known);
+    });
+  });
   std::erase_if(exits_, [&](const wire::ProcessExit& exit) { return lost.contains(exit.process); });
 }
 

@@ -8,6 +8,7 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/base/signals.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree {
 
@@ -149,34 +150,35 @@ wire::Remit Node::remit(LinkId link) const {
 
 /// What the controller wants others to hear; some of it concerns this launcher, too.
 void Node::pass_on(const RootOrders& orders) {
-  const Overloaded here{
-      [&](const wire::TableDown& m) { run_->gather.down(m); },
-      [&](const wire::Release& m) { run_->gather.down(m); },
-      [&](const wire::Moved& m) { run_->host.down(m, *this); },
-      [&](const wire::WorldBegun& m) { run_->host.down(m, *this); },
-      [&](const wire::Recover& m) { run_->gather.down(m, *this); },
-      [&](const wire::Lost& m) { run_->gather.down(m, *this); },
-      [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
-      [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
-      [](const auto&) {},
-  };
   for (const wire::Message& message : orders.everyone) {
-    dispatch(here, message);
+    wire::handle(
+        message,  //
+        [&](const wire::TableDown& m) { run_->gather.down(m); },
+        [&](const wire::Release& m) { run_->gather.down(m); },
+        [&](const wire::Moved& m) { run_->host.down(m, *this); },
+        [&](const wire::WorldBegun& m) { run_->host.down(m, *this); },
+        [&](const wire::Recover& m) { run_->gather.down(m, *this); },
+        [&](const wire::Lost& m) { run_->gather.down(m, *this); },
+        [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
+        [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); });
     hand_down_all(message);
   }
-  for (const auto& each : orders.process) {
-    const Overloaded pass{[&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); },
-                          [&](const auto&) { hand_down(each.first, each.second); }};
-    dispatch(pass, each.second);
+  for (const auto& [process, message] : orders.process) {
+    if (!wire::handle(message, [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); }))
+      hand_down(process, message);
   }
-  const Overloaded spread{[&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
-                          [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); }, [](const auto&) {}};
-  for (const wire::Message& message : orders.spread) dispatch(spread, message);
-  const Overloaded give_input{[&](const wire::Input& m) { run_->input.down(m, *this); },
-                              [&](const wire::RecallInput& m) { run_->input.down(m, *this); },
-                              [](const auto&) {}};
-  for (const wire::Message& message : orders.input)  // also to who is started again now
-    dispatch(give_input, message);
+  for (const wire::Message& message : orders.spread) {
+    wire::handle(
+        message,  //
+        [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
+        [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); });
+  }
+  for (const wire::Message& message : orders.input) {  // also to who is started again now
+    wire::handle(
+        message,  //
+        [&](const wire::Input& m) { run_->input.down(m, *this); },
+        [&](const wire::RecallInput& m) { run_->input.down(m, *this); });
+  }
   if (const auto link = orders.liar ? way_to(*orders.liar) : std::nullopt)
     give_up(*link,
             Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
@@ -459,17 +461,15 @@ Seat Node::seat() {
 }
 
 void Node::tell_up(wire::Message message) {
-  const Overloaded by_part{
-      [&](ForOutput auto& m) { return output_->add(std::move(m), *this), true; },
-      [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
+  const bool is_taken = wire::handle(
+      message, wire::each_of(OutputMessages{}, [&](auto& m) { output_->add(std::move(m), *this); }),
+      [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
-      [&](wire::FenceUp& m) { return run_->fences.add(std::move(m), *this), true; },
-      [&](wire::RingUp& m) { return run_->rings.add(std::move(m), *this), true; },
-      [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },
-      [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; },
-      [](auto&) { return false; },
-  };
-  if (dispatch(by_part, message)) return;
+      [&](wire::FenceUp& m) { run_->fences.add(std::move(m), *this); },
+      [&](wire::RingUp& m) { run_->rings.add(std::move(m), *this); },
+      [&](wire::Facts& m) { run_->gather.add(std::move(m), *this); },
+      [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; });
+  if (is_taken) return;
   if (!root_) run_->gather.remember(message, *this);
   if (!parent_.is_gone()) hand_up(std::move(message));
 }
@@ -481,7 +481,8 @@ void Node::hand_up(wire::Message message) {
     root_->message(message, now_, *out_, orders);
     pass_on(orders);
   };
-  const Overloaded at_root{
+  const bool is_taken = wire::handle(
+      message,  //
       [&](wire::Output& m) { root_->output(std::move(m), *out_); },
       [&](wire::Facts& m) {
         if (!m.started_by.empty()) kept_tree_.changed();
@@ -493,11 +494,8 @@ void Node::hand_up(wire::Message message) {
         signing_.heard(m);
         ask_root();
       },
-      [&](wire::Confirmed& m) { root_->confirmed(m.hosts); },
-      [&](wire::Idle&) { root_->lost_idle(); },
-      [&](auto&) { ask_root(); },
-  };
-  dispatch(at_root, message);
+      [&](wire::Confirmed& m) { root_->confirmed(m.hosts); }, [&](wire::Idle&) { root_->lost_idle(); });
+  if (!is_taken) ask_root();
 }
 
 void Node::hand_down_all(const wire::Message& message) {
@@ -511,12 +509,8 @@ void Node::hand_down(std::uint32_t process, const wire::Message& message) {
   const auto link = way_to(process);
   Child* child = link ? launch_.launch().find_up(*link) : nullptr;
   if (child == nullptr) return;
-  const Overloaded note{
-      [&](const wire::Restart&) {  // one that was told to be gone is going to be there again
-        if (child->finished > 0) --child->finished;
-      },
-      [](const auto&) {}};
-  dispatch(note, message);
+  // A process that was reported to be gone is going to be there again.
+  if (message.is<wire::Restart>() && child->finished > 0) --child->finished;
   out_->push_back(Send{*link, message});
 }
 

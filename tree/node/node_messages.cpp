@@ -8,7 +8,7 @@
 #include "kvs/given.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/node/node.hpp"
-#include "tree/wire/message_rows.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree {
 
@@ -16,31 +16,19 @@ using namespace proto;
 
 namespace {
 
-// Every launcher hands these on, and then acts on them: what a host does takes as long as a message to the
+// Every launcher passes these on, and then acts on them: what a host does takes as long as a message to the
 // next.
-template <class M>
-concept ForAllHosts = std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Moved> ||
-    std::is_same_v<M, wire::WorldBegun> || std::is_same_v<M, wire::Regroup> ||
-    std::is_same_v<M, wire::ForwardSignal>;
-template <class M>
-concept ForStaging = std::is_same_v<M, wire::StagedPiece> || std::is_same_v<M, wire::PieceRefused>;
-/// What no part sees on its way.
-template <class M>
-concept ForRootAlone = wire::ForRoot<M> && !ForOutput<M>;
-template <class M>
-concept BeginsEpoch =
-    std::is_same_v<M, wire::Recover> || std::is_same_v<M, wire::Lost> || std::is_same_v<M, wire::Renewed>;
+using ForAllHosts =
+    wire::MessageList<wire::Numbers, wire::Moved, wire::WorldBegun, wire::Regroup, wire::ForwardSignal>;
+using BeginsEpoch = wire::MessageList<wire::Recover, wire::Lost, wire::Renewed>;
+/// No component sees these on their way.
+using ForRootAlone = wire::MessageList<wire::AbortUp, wire::Bindings, wire::Fenced, wire::Inquiry,
+                                       wire::InquiryReply, wire::Left, wire::LinkLost, wire::NameInquiry,
+                                       wire::NewHostKey, wire::Note, wire::PesWanted, wire::Reached,
+                                       wire::Rejoined, wire::Silence, wire::ToolSaid, wire::WorldWanted>;
 
 bool is_first_word(const wire::Message& message) {
-  const Overloaded is_first{[](const wire::Welcome&) { return true; },
-                            [](const wire::Sweep&) { return true; }, [](const wire::Adopt&) { return true; },
-                            [](const auto&) { return false; }};
-  return dispatch(is_first, message);
-}
-
-bool is_note(const wire::Message& message) {
-  const Overloaded look{[](const wire::Note&) { return true; }, [](const auto&) { return false; }};
-  return dispatch(look, message);
+  return message.is<wire::Welcome>() || message.is<wire::Sweep>() || message.is<wire::Adopt>();
 }
 
 /// The program is to run again: the job takes its new description, if it is one of the same job.
@@ -161,7 +149,7 @@ void Node::hear_link(LinkMessage event) {
     return give_up(event.link, *why);
   if (!trust_.has_room(event.link, event.message, now_)) return;
   const std::size_t before = out_->size();
-  const bool is_limited = is_note(event.message);  // by the line
+  const bool is_limited = event.message.is<wire::Note>();  // by the line
   trust_.shorten_texts(event.link, event.message, now_);
   from_child(*child, event.link, std::move(event.message));
   if (!is_limited) trust_.leave_out_lines(event.link, before, *this);
@@ -176,11 +164,10 @@ void Node::from_parent(const wire::Message& message) {
     parent_.arrived();
     run_->clean_up.down(order, *this);
   };
-  const Overloaded act{
-      [&](const wire::Welcome& m) { welcome(m); },
-      [&](const wire::Sweep& m) { begin_errand(m); },
-      [&](const wire::Adopt& m) { begin_errand(m); },
-      [&](const wire::Assign& m) { launch_.down(m, *this); },
+  wire::handle_each<wire::CoreMessages, wire::Route::down>(
+      message,  //
+      [&](const wire::Welcome& m) { welcome(m); }, [&](const wire::Sweep& m) { begin_errand(m); },
+      [&](const wire::Adopt& m) { begin_errand(m); }, [&](const wire::Assign& m) { launch_.down(m, *this); },
       [&](const wire::Input& m) { run_->input.down(m, *this); },
       [&](const wire::RecallInput& m) { run_->input.down(m, *this); },
       [&](const wire::Resize& m) { run_->input.down(m, *this); },
@@ -190,33 +177,35 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::QueuePairsDown& m) { host_part.route(m.block, *this); },
       [&](const wire::OutputCredit& m) { output_->down(m, *this); },
       [&](const wire::OutputTaken& m) { output_->down(m, *this); },
-      [&](const wire::SignReply& m) { signing_.down(m, *this); },
-      [&](const wire::End& m) { end(m); },
+      [&](const wire::SignReply& m) { signing_.down(m, *this); }, [&](const wire::End& m) { end(m); },
       [&](const wire::Relaunch& m) {
         if (!idle()) return;
         describes_next_run(m.job, *place_.job) ? begin_run(m.job) : lose_parent(nullptr);
       },
       [](const wire::Beat&) {},  // any message is a sign of life
       [&](const wire::Punctual& m) { watch_.down(m, *this); },
-      [&]<ForOneProcess M>(const M& m) { host_part.down(m, *this); },
-      [&]<ForAllHosts M>(const M& m) {
-        hand_down_all(message);
-        host_part.down(m, *this);
-      },
-      [&]<BeginsEpoch M>(const M& m) {
-        hand_down_all(message);
-        gather.down(m, *this);
-        host_part.down(m, *this);
-      },
-      [&]<OneOf<std::variant<wire::TableDown, wire::Release>> M>(const M& m) {
+      wire::each_of(ForOneProcess{}, [&](const auto& m) { host_part.down(m, *this); }),
+      wire::each_of(ForAllHosts{},
+                    [&](const auto& m) {
+                      hand_down_all(message);
+                      host_part.down(m, *this);
+                    }),
+      wire::each_of(BeginsEpoch{},
+                    [&](const auto& m) {
+                      hand_down_all(message);
+                      gather.down(m, *this);
+                      host_part.down(m, *this);
+                    }),
+      wire::each_of<wire::TableDown, wire::Release>([&](const auto& m) {
         gather.down(m);
         hand_down_all(message);
         host_part.down(m, *this);
-      },
+      }),
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
-      [&]<ForStaging M>(const M& m) { run_->staging.down(m, *this); },
+      wire::each_of<wire::StagedPiece, wire::PieceRefused>(
+          [&](const auto& m) { run_->staging.down(m, *this); }),
       [&](const wire::RingDown& m) {
         if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
       },
@@ -231,10 +220,7 @@ void Node::from_parent(const wire::Message& message) {
         host_part.down(m, *this);
       },
       [](const wire::Relayed&) {},  // is for the shell
-      [](const wire::Claim&) {},    // comes from an adopter
-      []<class M>(const M&) requires(!wire::FromParent<M>){},
-  };
-  dispatch(act, message);
+      [](const wire::Claim&) {});   // comes from an adopter
 }
 
 void Node::welcome(const wire::Welcome& message) {
@@ -258,7 +244,8 @@ void Node::welcome(const wire::Welcome& message) {
 /// It has been found to speak for its own and not too much (proto::Trust).
 void Node::from_child(Child& child, LinkId link, wire::Message message) {
   Shutdown& shutdown = run_->shutdown;
-  const Overloaded act{
+  wire::handle_each<wire::CoreMessages, wire::Route::up, wire::Route::to_root>(
+      message,  //
       [&](wire::Hello& m) {
         child.hello(m.clock, now_);
         watch_.watch(link, *this);
@@ -278,7 +265,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
-      [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
+      wire::each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
       [&](wire::InputReturned& m) {
@@ -296,15 +283,11 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         shutdown.confirm({child.host.index}, *this);
         shutdown.tell_fenced(child.host.index, *this);
       },
-      [&](ForRootAlone auto& m) { tell_up(std::move(m)); },
+      wire::each_of(ForRootAlone{}, [&](auto& m) { tell_up(std::move(m)); }),
       [](wire::BeatUp&) {},  // any message is a sign of life
       [&](wire::WasPunctual& m) { watch_.up(link, m, *this); },
       [](wire::Waiting&) {},  // Repairs::up has taken these
-      [](wire::Claimed&) {},
-      [](wire::Taken&) {},
-      [](wire::FromParent auto&) {},
-  };
-  dispatch(act, message);
+      [](wire::Claimed&) {}, [](wire::Taken&) {});
 }
 
 void Node::done(Child& child, LinkId link, const wire::Done& message) {

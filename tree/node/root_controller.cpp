@@ -9,8 +9,8 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/turn/job_status.hpp"
+#include "tree/wire/handle.hpp"
 #include "tree/wire/job_limits.hpp"
-#include "tree/wire/message_rows.hpp"
 
 namespace charmtree {
 
@@ -115,7 +115,8 @@ void RootController::output(wire::Output output, Actions& out) {
 }
 
 void RootController::message(const wire::Message& message, Instant now, Actions& out, RootOrders& orders) {
-  const Overloaded act{
+  wire::handle_each<wire::CoreMessages, wire::Route::to_root>(
+      message,
       [&](const wire::AbortUp& m) {
         if (progress_) progress_->on(m);
         judge_.on(m);
@@ -161,15 +162,11 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
         if (progress_) progress_->on(m);
         silences_.on(m, now);
       },
-      [&](const wire::Left& m) { resizing_.on(m); },
-      [&](const wire::PesWanted& m) { resizing_.on(m); },
+      [&](const wire::Left& m) { resizing_.on(m); }, [&](const wire::PesWanted& m) { resizing_.on(m); },
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
       [&](const wire::StacksUp& m) { inside_.stacks.on(m, judge_, out); },
       [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
-      [&](const wire::ToolSaid& m) { inside_.tools.on(m, out); },
-      []<class M>(const M&) requires(!wire::ForRoot<M>){},
-  };
-  dispatch(act, message);
+      [&](const wire::ToolSaid& m) { inside_.tools.on(m, out); });
 }
 
 namespace {

@@ -7,8 +7,7 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/overlay/launch.hpp"
-#include "tree/wire/message_members.hpp"
-#include "tree/wire/message_rows.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -18,51 +17,39 @@ bool all_different(std::vector<std::uint32_t> numbers) {
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
-/// Of all that a message names, its sender must own each.
-class Ownership {
+/// What a child owns, by the hosts and processes of its subtree.
+class OwnedByChild final : public wire::Ownership {
 public:
-  Ownership(const Subtree& subtree, LinkId link) : subtree_(subtree), link_(link) {}
+  OwnedByChild(const Subtree& subtree, LinkId link) : subtree_(subtree), link_(link) {}
 
-  template <wire::Owned kWhat, class M, class T>
-  bool operator()(const M& message, wire::Names<kWhat, M, T> names) const {
-    return owns<kWhat>(message.*names.member);
+  bool owns(wire::Owned what, std::uint32_t number) const override {
+    switch (what) {
+      case wire::Owned::host:
+        return subtree_.owns(link_, number);
+      case wire::Owned::process:
+        return subtree_.owns_process(link_, number);
+      case wire::Owned::process_once:
+        // Output waits for credit, while its process may be moved, or get another number. A launcher that
+        // reports a loss may not know yet which processes have been moved away from there.
+        return subtree_.has_owned_process(link_, number);
+    }
+    return false;
   }
-  template <class M>
-  bool operator()(const M&, wire::Nobody) const {
-    return true;
-  }
-  template <class M>
-  bool operator()(const M&, wire::Judged) const {
-    return true;  // by may_say
-  }
-
-private:
-  template <wire::Owned kWhat>
-  bool owns(std::uint32_t number) const {
-    if constexpr (kWhat == wire::Owned::host) return subtree_.owns(link_, number);
-    if constexpr (kWhat == wire::Owned::process) return subtree_.owns_process(link_, number);
-    // Output waits for credit, while its process may be moved, or get another number. Who tells of a loss
-    // may not have heard yet who has been moved away from there.
-    if constexpr (kWhat == wire::Owned::process_once) return subtree_.has_owned_process(link_, number);
-  }
-  template <wire::Owned kWhat>
-  bool owns(wire::ProcessSet::Range range) const {
-    static_assert(kWhat != wire::Owned::host);
+  bool owns(wire::Owned what, wire::ProcessSet::Range range) const override {
+    if (what == wire::Owned::host) return false;
     if (subtree_.owns_processes(link_, range)) return true;
-    if (kWhat == wire::Owned::process || range.first > range.last) return false;
+    if (what == wire::Owned::process || range.first > range.last) return false;
     for (std::uint64_t process = range.first; process <= range.last; ++process) {
       if (!subtree_.has_owned_process(link_, static_cast<std::uint32_t>(process))) return false;
     }
     return true;
   }
-  template <wire::Owned kWhat, class T>
-  bool owns(const std::vector<T>& all) const {
-    return std::all_of(all.begin(), all.end(), [&](T each) { return owns<kWhat>(each); });
-  }
 
+private:
   const Subtree& subtree_;
   LinkId link_;
 };
+
 /// A launcher hands back hosts that it was given to start, not its own, each once, and none that is up.
 bool may_say(const Seat& seat, LinkId link, const wire::HandBack& message) {
   std::vector<std::uint32_t> hosts;
@@ -160,15 +147,17 @@ bool may_say(const Seat& seat, LinkId link, const wire::QueuePairs& block) {
   return true;
 }
 
+/// What a row calls `judged` has been found to name only what its sender owns.
 bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::uint32_t epoch) {
   const Subtree& subtree = seat.launch.subtree();
-  const Ownership owns{subtree, link};
   const auto is_told = [&](std::uint32_t host, Subtree::Told what) {
     return subtree.find(host)->has_told(what);
   };
-  // What is judged here has already been found to name only what its sender owns.
-  const Overloaded judge{
-      [&](const wire::Facts& m) { return may_say(seat, link, m, epoch); },
+  const wire::MessageType& type = message.type();
+  if (type.goes_down() || !type.names_own(message.value(), OwnedByChild{subtree, link})) return false;
+  if (!type.is_judged) return true;
+  return wire::handle(
+      message, [&](const wire::Facts& m) { return may_say(seat, link, m, epoch); },
       [&](const wire::Output& m) {
         return m.stream == 1 || m.stream == 2 || (m.stream == 3 && seat.job.terminal);
       },
@@ -177,8 +166,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       [&](const wire::NewHostKey& m) { return seat.launch.gave(link, m.host); },
       [&](const wire::Reached&) { return seat.job.repairs(); },
       [&](const wire::Waiting&) { return false; },  // Adoptions have taken those that are awaited
-      [&](const wire::Claimed&) { return false; },
-      [&](const wire::Taken&) { return false; },
+      [&](const wire::Claimed&) { return false; }, [&](const wire::Taken&) { return false; },
       [&](const wire::Idle&) { return seat.launch.children().at(link).serves(); },
       [&](const wire::Swept&) { return seat.launch.children().at(link).sweeps(); },
       [&](const wire::Stamps& m) { return seat.job.reports.stamps && !subtree.find(m.host)->stamped; },
@@ -199,45 +187,38 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       [&](const wire::InputTaken&) {
         return seat.job.input.to_all || subtree.owns_process(link, seat.job.input.process);
       },
-      [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input.process); },
-  };
-  return dispatch(
-      [&]<class M>(const M& each) {
-        constexpr auto& row = wire::kRowOf<M>;
-        const auto owns_all = [&](auto... names) { return (owns(each, names) && ...); };
-        if (row.goes_down || !std::apply(owns_all, row.says)) return false;
-        if constexpr (row.kIsJudged)
-          return judge(each);
-        else
-          return true;
-      },
-      message);
-}
-
-/// Facts, output and answers, and what takes no memory: they have limits of their own, or need none.
-bool is_counted(const wire::Message& message) {
-  return dispatch([]<class M>(const M&) { return wire::kRowOf<M>.is_counted; }, message);
+      [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input.process); });
 }
 
 bool has_clock(const wire::Message& message) {
-  const Overloaded look{[](const wire::Hello& m) { return m.clock != kNever; },
-                        [](const auto&) { return true; }};
-  return dispatch(look, message);
+  bool has_clock = true;
+  wire::handle(message, [&](const wire::Hello& m) { has_clock = m.clock != kNever; });
+  return has_clock;
 }
 
 /// What a host tells once in a run.
 void note_told(Launch& launch, LinkId link, const wire::Message& message) {
   using Told = Subtree::Told;
-  const Overloaded note{
-      [&](const wire::Checkup& m) { launch.subtree().told(m.host, Told::checkup); },
+  wire::handle(
+      message, [&](const wire::Checkup& m) { launch.subtree().told(m.host, Told::checkup); },
       [&](const wire::Bindings& m) { launch.subtree().told(m.host, Told::bindings); },
       [&](const wire::QueuePairsUp& m) {
         launch.find(link)->queue_pairs += std::uint64_t{m.block.sources} * m.block.targets;
-      },
-      [](const auto&) {},
-  };
-  dispatch(note, message);
+      });
 }
+
+/// Shortens the texts of one child to what it may say.
+class Cutter final : public wire::TextCutter {
+public:
+  Cutter(Allowances& allowances, LinkId link, Instant now)
+      : allowances_(allowances), link_(link), now_(now) {}
+  void operator()(std::string& text) override { allowances_.cut(link_, text, now_); }
+
+private:
+  Allowances& allowances_;
+  LinkId link_;
+  Instant now_;
+};
 
 }  // namespace
 
@@ -258,25 +239,22 @@ std::optional<Error> Trust::refusal(LinkId link, const wire::Message& message, s
   if (!may_say(seat, link, message, epoch)) return lie();
   if (!has_clock(message)) return Error{Errc::bad_peer, Phase::run, "its launcher has no clock"};
   allowances_.set(link, remit(seat.launch, seat.job, link, false));
-  if (is_counted(message) && !allowances_.message(link, turn.now()))
+  if (message.type().is_counted && !allowances_.message(link, turn.now()))
     return Error{Errc::bad_peer, Phase::run, "its launcher said more than there can be to say"};
   note_told(seat.launch, link, message);
   return {};
 }
 
 bool Trust::has_room(LinkId link, const wire::Message& message, Instant now) {
-  const Overloaded look{[&](const wire::Note& m) { return allowances_.line(link, m.text.size(), now); },
-                        [](const auto&) { return true; }};
-  return dispatch(look, message);
+  bool has_room = true;
+  wire::handle(message, [&](const wire::Note& m) { has_room = allowances_.line(link, m.text.size(), now); });
+  return has_room;
 }
 
 void Trust::shorten_texts(LinkId link, wire::Message& message, Instant now) {
-  const auto cut = [&](std::string& text) { allowances_.cut(link, text, now); };
-  dispatch(
-      [&]<class M>(M& m) {
-        if constexpr (!std::is_same_v<M, wire::Note>) wire::for_each_text(m, cut);
-      },
-      message);
+  if (message.is<wire::Note>()) return;
+  Cutter cut{allowances_, link, now};
+  message.type().cut_texts(message.value(), cut);
 }
 
 void Trust::leave_out_lines(LinkId link, std::size_t from, Turn& turn) {

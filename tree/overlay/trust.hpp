@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a child may say. It speaks only for the hosts and processes that it was given: whom a message names
-// stands in its row (wire/message_rows.hpp), what else must be true of it is looked at here. And it says no
+// stands in its row (wire/message_rows.cpp), what else must be true of it is looked at here. And it says no
 // more and nothing longer than there can be to say (Allowances), so that no launcher that has been taken over
 // fills the memory of those above it, or its user's screen. Who breaks one of these rules loses its link.
 #pragma once

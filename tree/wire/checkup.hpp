@@ -10,11 +10,13 @@
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/address.hpp"
+#include "tree/wire/message.hpp"
 
 namespace charmtree::wire {
 
 /// What a launcher of a checkup has found on its host. Plain facts; what they mean is for the root to say.
 struct Checkup {
+  CT_MESSAGE(to_root, 62);
   static constexpr std::size_t kMaxErrors = 8;
   static constexpr std::uint64_t kUnlimited = UINT64_MAX;
 

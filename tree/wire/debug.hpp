@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/wire/message.hpp"
 #include "tree/wire/process_group.hpp"
 
 namespace charmtree::wire {
@@ -20,6 +21,7 @@ inline constexpr std::size_t kMostDebugText = 16U << 10, kMostDebugSpans = 64, k
 
 /// Down: of a prompt, for these processes.
 struct DebugOrder {
+  CT_MESSAGE(down, 42);
   enum class What : std::uint8_t {
     begin,      // take hold of them, with the debugger `line`; empty: gdb
     command,    // `line`: what gdb is told of each
@@ -62,6 +64,7 @@ struct DebugAnswers {
 
 /// Up: of the processes here and below. `done`: all of them have answered that order, 0: not yet.
 struct DebugUp {
+  CT_MESSAGE(up, 86);
   std::uint32_t session = 0, done = 0;
   DebugAnswers said;
 };

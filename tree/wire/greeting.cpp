@@ -85,14 +85,15 @@ Result<void> LinkReader::append(std::string_view bytes) {
 
 Result<std::optional<Message>> LinkReader::next(const Remit& remit) {
   if (!greeted_) return std::optional<Message>{};
-  const auto type = frames_.next_type();
-  if (type && *type < AnyMessage::kTypes && goes_down(*type) != (from_ == From::parent)) {
-    return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", *type)};
-  }
-  auto frame = frames_.next(type ? most_payload(*type, remit) : kMaxLinkFrame);
+  const auto number = frames_.next_type();
+  const MessageType* type = number ? types_.find(*number) : nullptr;
+  if (type != nullptr && type->goes_down() != (from_ == From::parent))
+    return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", *number)};
+  const std::size_t most = !number ? kMaxLinkFrame : type == nullptr ? kMaxSaid : most_payload(*type, remit);
+  auto frame = frames_.next(most);
   if (!frame) return frame.error();
   if (!frame->has_value()) return std::optional<Message>{};
-  auto message = decode_message((*frame)->type, (*frame)->payload, remit);
+  auto message = types_.decode((*frame)->type, (*frame)->payload, remit);
   if (!message) return message.error();
   return std::optional<Message>{std::move(*message)};
 }

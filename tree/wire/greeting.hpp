@@ -41,7 +41,9 @@ inline constexpr std::size_t kMaxChatter = 64U << 10;
 class LinkReader {
 public:
   enum class From : bool { child, parent };
-  explicit LinkReader(From from) : from_(from), greeted_(from == From::parent), frames_(kMaxLinkFrame) {}
+  /// `types`: the messages that a launcher knows; must outlive the object.
+  LinkReader(From from, const MessageTypes& types)
+      : from_(from), types_(types), greeted_(from == From::parent), frames_(kMaxLinkFrame) {}
 
   /// Appends bytes. Error: too much chatter, or a greeting of another version.
   Result<void> append(std::string_view bytes);
@@ -59,6 +61,7 @@ private:
   void find_stage_request(std::size_t look_from);
 
   From from_;
+  const MessageTypes& types_;
   bool greeted_;
   std::string chatter_;  // before greeted_: everything so far
   std::optional<StageRequest> stage_request_;

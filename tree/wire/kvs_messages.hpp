@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/wire/codec.hpp"
+#include "tree/wire/message.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
 #include "tree/wire/ring_runs.hpp"
@@ -74,6 +75,7 @@ inline constexpr std::size_t kMostWanted = 1U << 20;
 
 /// `asker` wants to know what `process`, which is below, has given.
 struct Inquired {
+  CT_MESSAGE(down, 38);
   std::uint32_t process = 0, asker = 0;
   InquiryId id;
   std::string key = {};  // under which, of a service whose values have some
@@ -81,12 +83,14 @@ struct Inquired {
 /// To `process`: what it has asked, of `about` (kNoProcess: a name). `failure`: why that is not known; empty:
 /// it is.
 struct Answered {
+  CT_MESSAGE(down, 39);
   std::uint32_t process = 0, about = 0;
   InquiryId id;
   std::string failure, bytes;
 };
 /// Further processes belong to the job, and are about to be started: a World of their own.
 struct WorldBegun {
+  CT_MESSAGE(down, 40);
   std::uint8_t service = 0;  // proto::ClientKind: of the process that wanted it
   std::uint32_t by = 0;      // that process
   std::vector<FurtherProgram> programs;
@@ -96,6 +100,7 @@ struct WorldBegun {
 /// All are in it. `given`: by all hosts, one behind the other, packed; a piece of it, from `offset` on.
 /// `failure`: why it has failed; empty: it has not.
 struct FenceDown {
+  CT_MESSAGE(down, 36);
   Fence fence;
   std::string failure;
   Blob given;
@@ -104,6 +109,7 @@ struct FenceDown {
 };
 /// Of the job's ring of that number, from 1: for each run that was said up.
 struct RingDown {
+  CT_MESSAGE(down, 37);
   std::uint32_t number = 0, epoch = 0;
   std::vector<RingEnds> ends;
 };
@@ -112,18 +118,21 @@ struct RingDown {
 
 /// `process` wants to know what `about` has given.
 struct Inquiry {
+  CT_MESSAGE(to_root, 81);
   std::uint32_t process = 0, about = 0;
   InquiryId id;
   std::string key = {};  // as Inquired has it
 };
 /// Of `process`, for `asker`.
 struct InquiryReply {
+  CT_MESSAGE(to_root, 82);
   std::uint32_t process = 0, asker = 0;
   InquiryId id;
   std::string failure, bytes;
 };
 /// Names of the whole job, each of one service.
 struct NameInquiry {
+  CT_MESSAGE(to_root, 83);
   enum class Deed : std::uint8_t {
     publish,
     publish_once,  // until it is looked up
@@ -144,6 +153,7 @@ struct ProgramWanted {
 };
 /// `process` wants others to be started. Answered by the first of them, as a number.
 struct WorldWanted {
+  CT_MESSAGE(to_root, 84);
   std::uint32_t process = 0;
   InquiryId id;
   std::vector<ProgramWanted> programs;
@@ -151,6 +161,7 @@ struct WorldWanted {
 };
 /// So many more processes below are in it, and their hosts give this. None: more is still to come of them.
 struct FenceUp {
+  CT_MESSAGE(up, 79);
   Fence fence;
   std::uint32_t epoch = 0;
   std::uint32_t processes = 0;
@@ -159,6 +170,7 @@ struct FenceUp {
 };
 /// All processes here and below are in it: in runs as long as may be, which rise.
 struct RingUp {
+  CT_MESSAGE(up, 80);
   std::uint32_t number = 0, epoch = 0;
   std::vector<RingRun> runs;
 };

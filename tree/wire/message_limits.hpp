@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "tree/wire/codec.hpp"
+#include "tree/wire/debug.hpp"
 #include "tree/wire/frame.hpp"
-#include "tree/wire/messages.hpp"
+#include "tree/wire/stacks.hpp"
 
 namespace charmtree::wire {
 
@@ -33,11 +34,5 @@ static_assert(kMostStackNames * (kMostStackName + 2) +
 inline constexpr std::size_t kMaxDebug = 1U << 20;
 static_assert(kMostDebugTexts + kMostDebugAnswers * (10 * kMostGroupRanges + 4 * kMostDebugSpans + 32) <=
               kMaxDebug);
-
-/// True for the types of messages that a parent sends to its child.
-bool goes_down(std::uint8_t type);
-
-/// Largest payload that is taken of a message of this type.
-std::size_t most_payload(std::uint8_t type, const Remit& remit);
 
 }  // namespace charmtree::wire

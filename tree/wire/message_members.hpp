@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages between launchers consist of, in the order in which it travels. The frame type is the index
-// in AnyMessage. A change of any of it is another protocol (kProtocol in greeting.cpp).
+// The members of messages between launchers, in the order in which they travel. A change is another protocol
+// (kProtocol in greeting.cpp).
 #pragma once
 
 #include <utility>

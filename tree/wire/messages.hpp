@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "tree/base/one_of.hpp"
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/ccs_replies.hpp"
@@ -21,6 +20,7 @@
 #include "tree/wire/host.hpp"
 #include "tree/wire/job_spec.hpp"
 #include "tree/wire/kvs_messages.hpp"
+#include "tree/wire/message.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/peers_used.hpp"
 #include "tree/wire/process_set.hpp"
@@ -38,18 +38,21 @@ namespace charmtree::wire {
 
 /// First message on a link: who you are.
 struct Welcome {
+  CT_MESSAGE(down, 0);
   Blob job;
   Host self;
   std::uint32_t level = 1;
 };
 /// Hosts to start below you, with this part of the login rate.
 struct Assign {
+  CT_MESSAGE(down, 1);
   std::vector<Host> hosts;
   std::uint64_t login_rate = 0;
 };
 /// Every host has answered or been given up: which processes each that is left starts now. Coded Shares;
 /// none: those that it was given with its Welcome.
 struct Numbers {
+  CT_MESSAGE(down, 10);
   Blob shares;
   std::uint32_t pes_per_process = 1;
 };
@@ -59,6 +62,7 @@ Result<std::vector<Share>> decode_shares(std::string_view bytes);
 
 /// The complete node table: Writer form of epoch, pes_per_process and blocks.
 struct TableDown {
+  CT_MESSAGE(down, 2);
   Blob table;
 };
 Blob encode(const NodeTable& table);
@@ -68,39 +72,48 @@ std::uint32_t epoch_of(std::string_view table);
 
 /// A barrier opens. Values of proto::BarrierKind.
 struct Release {
+  CT_MESSAGE(down, 3);
   std::uint8_t kind = 0;
 };
 /// The text for which `process` waits has been written out.
 struct Receipt {
+  CT_MESSAGE(down, 4);
   std::uint32_t process = 0;
 };
 struct ScanReply {
+  CT_MESSAGE(down, 5);
   std::uint32_t process = 0;
   std::string input;
 };
 /// The user's stdin for job.input.process, or for all.
 struct Input {
+  CT_MESSAGE(down, 6);
   std::string bytes;
   bool end = false;
 };
 /// Give back what input_process has not read: somebody used scanf.
-struct RecallInput {};
+struct RecallInput {
+  CT_MESSAGE(down, 7);
+};
 enum class EndMode : std::uint8_t {
   finish,  // the program is done: let clients go, after the grace SIGKILL what is left
   stop,    // ask with `signal`, after the grace SIGKILL
   kill,    // SIGKILL now
 };
 struct End {
+  CT_MESSAGE(down, 8);
   EndMode mode = EndMode::finish;
   std::uint8_t signal = 15;
   bool stay = false;  // launchers stay for the next run: they answer Idle, not Done
 };
 /// To every process; it changes nothing else.
 struct ForwardSignal {
+  CT_MESSAGE(down, 20);
   std::uint8_t signal = 0;
 };
 /// All processes stop, and the job's time stands still (proto::JobClock); or both go on.
 struct Suspend {
+  CT_MESSAGE(down, 21);
   bool on = true;
 };
 /// Queue pairs of verbs clients: what each of `sources` processes gave for each of `targets` others, source
@@ -117,16 +130,19 @@ struct QueuePairs {
   friend bool operator==(const QueuePairs&, const QueuePairs&) = default;
 };
 struct QueuePairsDown {
+  CT_MESSAGE(down, 19);
   QueuePairs block;
 };
 /// Instead of Welcome: kill what the lost launcher of `host` in job `id` left on this host, answer Swept.
 struct Sweep {
+  CT_MESSAGE(down, 9);
   std::string id;
   std::uint32_t host = 0;
 };
 /// Start this lost process anew. A Charm++ program's arguments tell it the phase: 2 after the first loss of
 /// the job.
 struct Restart {
+  CT_MESSAGE(down, 12);
   std::uint32_t process = 0;
   std::uint32_t phase = 0;
   std::uint32_t restarts = 0;  // of this process, this one included
@@ -135,22 +151,26 @@ struct Restart {
 };
 /// These lost processes are on other hosts from now on, where they are about to be started (Restart).
 struct Moved {
+  CT_MESSAGE(down, 35);
   std::vector<Share> shares;  // several of one host may follow each other
 };
 /// A lost process has registered anew: every process that has a table gets this one, of the next epoch, and
 /// learns who was lost. Those in `joining` do not: they wait for an Admit.
 struct Recover {
+  CT_MESSAGE(down, 13);
   std::uint32_t crashed = 0;
   std::vector<std::uint32_t> joining;
   Blob table;
 };
 /// All others know that this process was lost: it gets the table of the last Recover.
 struct Admit {
+  CT_MESSAGE(down, 14);
   std::uint32_t process = 0;
 };
 /// These processes are lost, and the others go on without them. With it a new epoch begins: what launchers
 /// have counted of barriers is void, and each tells anew which of its own processes that live are in one.
 struct Lost {
+  CT_MESSAGE(down, 24);
   std::uint32_t epoch = 0;
   std::vector<ProcessSet::Range> processes;
 };
@@ -158,31 +178,38 @@ struct Lost {
 /// who has one, which is of this epoch now. As with Lost, what launchers have counted of barriers is void;
 /// clients that are in one enter it again.
 struct Renewed {
+  CT_MESSAGE(down, 27);
   std::uint32_t epoch = 0;
   std::vector<TupleBlock> blocks;  // of one process each, or of neighbours
 };
 /// Behind its Renewed: such a process gets the table.
 struct Readmit {
+  CT_MESSAGE(down, 28);
   std::uint32_t process = 0;
   std::uint32_t barriers = 0;  // of all processes, that have opened so far
   Blob table;
 };
 /// The job is to be resized: every process is let go, and either registers again or leaves.
-struct Regroup {};
+struct Regroup {
+  CT_MESSAGE(down, 17);
+};
 /// Those that have stayed and new ones get these numbers (coded Shares), on each host in the old order, new
 /// ones last; `arguments` are from now on the program's.
 struct Reshape {
+  CT_MESSAGE(down, 18);
   Blob shares;
   std::vector<std::string> arguments;
 };
 /// The root's answer to a SignRequest, for the launcher that asked.
 struct SignReply {
+  CT_MESSAGE(down, 11);
   std::uint32_t launcher = 0;  // its host
   std::uint32_t login = 0;     // its own number
   std::string signature;       // without the algorithm's name; empty: refused
 };
 /// The window of the user's terminal has another size; so has that of job.input.process.
 struct Resize {
+  CT_MESSAGE(down, 16);
   WindowSize size;
 };
 
@@ -191,11 +218,13 @@ inline constexpr std::size_t kCcsPiece = 1U << 20;
 
 /// The child may send so much more output (proto::output_cost).
 struct OutputCredit {
+  CT_MESSAGE(down, 22);
   std::uint64_t bytes = 0;
 };
 
 /// A piece of a CCS request (payload of `req_fw`) for a process; pieces of one process come in order.
 struct CcsForward {
+  CT_MESSAGE(down, 15);
   std::uint32_t process = 0;
   bool last = true;
   std::string bytes;
@@ -204,6 +233,7 @@ struct CcsForward {
 /// A piece of a CCS request for several processes that do not spread it themselves. Each launcher merges the
 /// answers that come up to it (CcsAnswer, its bytes coded CcsReplies). All pieces of one come in a row.
 struct CcsSpread {
+  CT_MESSAGE(down, 23);
   std::uint32_t token = 0;
   bool first = true, last = true;
   bool everybody = false;  // the next are for the first piece
@@ -212,15 +242,19 @@ struct CcsSpread {
 };
 
 /// Nothing but a sign of life.
-struct Beat {};
+struct Beat {
+  CT_MESSAGE(down, 25);
+};
 /// Answer to WasPunctual.
 struct Punctual {
+  CT_MESSAGE(down, 26);
   bool yes = true;
 };
 
 // ---- up: child to parent
 
 struct Hello {
+  CT_MESSAGE(up, 46);
   Instant clock;  // of the child, when it sent this
   std::uint32_t pid = 0;
 };
@@ -265,6 +299,7 @@ struct ProcessIds {
 };
 /// What happened below, merged at every level.
 struct Facts {
+  CT_MESSAGE(up, 47);
   std::vector<std::uint32_t> hosts_up;  // their processes are started, or wait for Numbers
   std::vector<HostFailure> hosts_failed;
   std::vector<TupleBlock> blocks;
@@ -299,6 +334,7 @@ enum class Tail : std::uint8_t {
 /// Output of a process, in order: whole lines, and what may stand behind them. A line may come in several
 /// pieces.
 struct Output {
+  CT_MESSAGE(up, 48);
   std::uint32_t process = 0;
   std::uint8_t stream = 1;  // proto::Stream
   bool wants_receipt = false;
@@ -309,10 +345,12 @@ struct Output {
   bool is_oldest = false;    // then: a root has had all before it
 };
 struct ScanUp {
+  CT_MESSAGE(to_root, 49);
   std::uint32_t process = 0;
   std::string format;
 };
 struct AbortUp {
+  CT_MESSAGE(to_root, 50);
   std::uint32_t process = 0;
   std::int32_t code = 1;
   std::string text;
@@ -320,15 +358,18 @@ struct AbortUp {
 };
 /// The program wants to go on with so many PEs.
 struct PesWanted {
+  CT_MESSAGE(to_root, 66);
   std::uint32_t process = 0;
   std::uint32_t pes = 0;
 };
 /// In a Regroup: the process has left.
 struct Left {
+  CT_MESSAGE(to_root, 67);
   std::uint32_t process = 0;
 };
 /// A process that was started anew, or has stayed in a Regroup, has registered.
 struct Rejoined {
+  CT_MESSAGE(to_root, 63);
   std::uint32_t process = 0;
   std::uint16_t port = 0;
   Address address;    // of its host, as in TupleBlock
@@ -336,15 +377,18 @@ struct Rejoined {
 };
 /// I have no host left to log in to and could start so many more; my part of the login rate goes back.
 struct Ask {
+  CT_MESSAGE(up, 60);
   std::uint32_t hosts = 1;
   std::uint64_t login_rate = 0;
 };
 /// These hosts could not be started from here (no key, no name): the next launcher on the way up may try.
 struct HandBack {
+  CT_MESSAGE(up, 51);
   std::vector<HostFailure> hosts;
 };
 /// A login of `launcher` to `host` has to be signed by one of the root's keys.
 struct SignRequest {
+  CT_MESSAGE(up, 61);
   std::uint32_t launcher = 0;  // its host
   std::uint32_t login = 0;     // its own number
   std::uint32_t host = 0;
@@ -352,27 +396,33 @@ struct SignRequest {
 };
 /// A host key taken on first use; the root writes it.
 struct NewHostKey {
+  CT_MESSAGE(to_root, 52);
   std::uint32_t host = 0;
   HostKey key;
 };
 struct QueuePairsUp {
+  CT_MESSAGE(up, 68);
   QueuePairs block;
 };
 struct Note {
+  CT_MESSAGE(to_root, 53);
   std::uint32_t host = 0;
   std::string text;
   bool for_everybody = false;  // not only with ++verbose
 };
 /// input_process (of copies: everybody below) took this many bytes more / gave these back.
 struct InputTaken {
+  CT_MESSAGE(to_root, 54);
   std::uint32_t bytes = 0;
 };
 /// Also when its terminal is gone with it.
 struct InputReturned {
+  CT_MESSAGE(to_root, 55);
   std::string bytes;
 };
 /// One launcher's start-up times. Each launcher that hands it up maps the instants to its own clock.
 struct Stamps {
+  CT_MESSAGE(to_root, 56);
   static constexpr std::size_t kTimes = 12;
   enum Step : std::uint8_t {
     begun,
@@ -403,6 +453,7 @@ struct Stamps {
 inline constexpr std::uint32_t kRootIndex = UINT32_MAX;
 /// The connection to a host that was up is gone, and with it these processes.
 struct LinkLost {
+  CT_MESSAGE(to_root, 57);
   std::uint32_t host = 0;
   Error error;
   std::vector<ProcessSet::Range> processes;  // there and below
@@ -412,17 +463,21 @@ struct LinkLost {
 };
 /// Of a host whose launcher was lost: nothing of the job is left there.
 struct Fenced {
+  CT_MESSAGE(to_root, 77);
   std::uint32_t host = 0;
 };
 /// Nothing of the job is left on this host or below it. Last message of a link.
 struct Done {
+  CT_MESSAGE(up, 58);
   std::vector<std::uint32_t> unconfirmed;  // hosts that did not say so in time
 };
 struct Swept {
+  CT_MESSAGE(up, 59);
   std::uint32_t killed = 0;
 };
 /// A piece of the answer to a CCS request; pieces of one token come in order.
 struct CcsAnswer {
+  CT_MESSAGE(to_root, 64);
   std::uint32_t process = 0;  // that sent it; of a multicast not the one that was asked
   std::uint32_t token = 0;
   bool answered = true;      // else the client gets none
@@ -434,40 +489,30 @@ struct CcsAnswer {
 
 /// Where the processes of a host are bound, in their order.
 struct Bindings {
+  CT_MESSAGE(to_root, 65);
   std::uint32_t host = 0;
   std::vector<Binding> processes;
 };
 
-struct BeatUp {};
+struct BeatUp {
+  CT_MESSAGE(up, 69);
+};
 /// I suspect a child of mine: have my own beats come in time?
-struct WasPunctual {};
-
-using AnyMessage =
-    AnyOf<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep, Numbers,
-          SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape, QueuePairsDown,
-          ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual, Renewed, Readmit,
-          OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown, RingDown, Inquired,
-          Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello, Facts,
-          Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-          Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
-          QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced,
-          Silence, FenceUp, RingUp, Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp, DebugUp,
-          ToolSaid, PieceWanted>;
-/// One of them.
-struct Message : AnyMessage {
-  using AnyMessage::AnyMessage;
+struct WasPunctual {
+  CT_MESSAGE(up, 70);
 };
 
-/// True for messages that a parent sends to its child.
-bool goes_down(const Message& message);
-
-/// The message as one frame. Lists (Assign, HandBack, Facts) that its receiver would refuse as too large
-/// become several, each with a part; so do HandBack and Facts that are just long. Texts for people are cut
-/// (message_limits.hpp). Error bad_input: it is too large and cannot be divided.
-Result<std::string> encode_frames(const Message& message);
-/// Error bad_peer if type or payload is not a message, or one about more than its sender may speak for.
-Result<Message> decode_message(std::uint8_t type, std::string_view payload, const Remit& remit = {});
+using CoreMessages =
+    MessageList<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
+                QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
+                Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
+                RingDown, Inquired, Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece,
+                PieceRefused, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
+                InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer,
+                Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken,
+                Reached, Idle, Confirmed, Fenced, Silence, FenceUp, RingUp, Inquiry, InquiryReply,
+                NameInquiry, WorldWanted, StacksUp, DebugUp, ToolSaid, PieceWanted>;
+inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 
 }  // namespace charmtree::wire
-
-extern template struct charmtree::FunctionsOf<charmtree::wire::AnyMessage>;

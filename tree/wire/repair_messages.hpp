@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/wire/message.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire {
@@ -15,6 +16,7 @@ namespace charmtree::wire {
 
 /// Of a job that repairs itself: the root has the output of these processes up to these numbers.
 struct OutputTaken {
+  CT_MESSAGE(down, 29);
   struct Taken {
     std::uint32_t process = 0;
     std::uint64_t number = 0;
@@ -24,6 +26,7 @@ struct OutputTaken {
 };
 /// Send once more what the root is not known to have: a launcher above us may have died with it.
 struct Resend {
+  CT_MESSAGE(down, 30);
   bool by_new_root = false;  // which has no input for anybody
 };
 
@@ -33,17 +36,20 @@ struct Resend {
 /// Instead of Welcome: hand on whatever comes between us and the launcher of `host` in job `id`, which waits
 /// at this socket. If nobody does, do as with Sweep.
 struct Adopt {
+  CT_MESSAGE(down, 31);
   std::string id;
   std::uint32_t host = 0;
   std::string socket;
 };
 /// Before all else, to who waits: the connection that carries the link, as in SSH_CONNECTION.
 struct Relayed {
+  CT_MESSAGE(down, 32);
   std::string connection;
 };
 /// Answer to Waiting: I am your parent from now on. `proof` is a hash of both nonces, by the job's secret.
 /// The rest is what may have been lost on its way: all of the kind so far.
 struct Claim {
+  CT_MESSAGE(down, 33);
   std::string nonce, proof;
   std::uint32_t level = 0;  // of the parent
   std::uint32_t epoch = 0;
@@ -57,11 +63,13 @@ struct Claim {
 
 /// To a launcher that may adopt us.
 struct Waiting {
+  CT_MESSAGE(up, 71);
   std::uint32_t host = 0;
   std::string nonce;
 };
 /// Answer to Claim: you are. `proof` as there, but not the same.
 struct Claimed {
+  CT_MESSAGE(up, 72);
   std::string proof;
   // For a root that has taken over: the same as in a Claim, of this launcher.
   std::uint32_t epoch = 0;
@@ -72,10 +80,12 @@ struct Claimed {
 /// To a parent, or one who would be: I have been adopted by another, nearer to the root, so you have been
 /// given up. `proof` as in Claimed, where there was a Claim.
 struct Taken {
+  CT_MESSAGE(up, 73);
   std::string proof;
 };
 /// That of this host, with all below it, has been adopted: what was on its way to or from these may be lost.
 struct Reached {
+  CT_MESSAGE(to_root, 74);
   std::uint32_t host = 0;
   std::vector<ProcessSet::Range> processes;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tree/base/time.hpp"
+#include "tree/wire/message.hpp"
 
 namespace charmtree::wire {
 
@@ -17,6 +18,7 @@ struct SilenceRules {
 
 /// Up: a process is silent, or is so no more.
 struct Silence {
+  CT_MESSAGE(to_root, 78);
   enum class State : std::uint8_t {
     hung,     // it runs, and may be computing
     stopped,  // by a signal

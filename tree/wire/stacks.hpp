@@ -11,6 +11,7 @@
 
 #include "tree/base/time.hpp"
 #include "tree/wire/codec.hpp"
+#include "tree/wire/message.hpp"
 #include "tree/wire/process_group.hpp"
 
 namespace charmtree::wire {
@@ -57,6 +58,7 @@ inline bool is_sound(const Stacks& stacks) {
 /// Down: what do the processes of everybody do? Answered by StacksUp within this time. `raw`: with all
 /// frames. `crashed`: and what did those that have written core files?
 struct StacksWanted {
+  CT_MESSAGE(down, 41);
   std::uint32_t number = 0;  // of the run's questions, from 1
   bool raw = false, crashed = false;
   Duration within{0};
@@ -64,6 +66,7 @@ struct StacksWanted {
 
 /// Up: of all processes here and below.
 struct StacksUp {
+  CT_MESSAGE(up, 85);
   std::uint32_t number = 0;
   Stacks stacks;
 };

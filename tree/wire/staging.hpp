@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tree/base/error.hpp"
+#include "tree/wire/message.hpp"
 
 namespace charmtree::wire {
 
@@ -46,12 +47,14 @@ inline constexpr std::uint64_t kStagedWindow = 4U << 20, kStagedPiece = 128U << 
 // ---- down: parent to child
 
 struct StagedPiece {
+  CT_MESSAGE(down, 44);
   std::uint32_t file = 0;  // its place in StagedFiles::files
   std::uint64_t offset = 0;
   std::string bytes;
 };
 /// Answer to PieceWanted: nothing more comes.
 struct PieceRefused {
+  CT_MESSAGE(down, 45);
   std::uint32_t file = 0;
   Error why;
 };
@@ -61,6 +64,7 @@ struct PieceRefused {
 /// I have what stands before `offset`, and can take what stands before `until`. What was sent of it before is
 /// not sent again, unless it is wanted `anew`.
 struct PieceWanted {
+  CT_MESSAGE(up, 88);
   std::uint32_t file = 0;
   std::uint64_t offset = 0, until = 0;
   bool anew = false;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/wire/message.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire {
@@ -20,6 +21,7 @@ inline constexpr std::size_t kMostToolCommand = 512U << 10;
 
 /// Down: for the tools of a session, on the hosts of these processes.
 struct ToolOrder {
+  CT_MESSAGE(down, 43);
   enum class What : std::uint8_t {
     begin,  // `words` is run
     input,  // `bytes` are for its stdin; none: that ends
@@ -37,6 +39,7 @@ struct ToolOrder {
 
 /// Up: of the tool that has these processes' host; its first process names it.
 struct ToolSaid {
+  CT_MESSAGE(to_root, 87);
   enum class What : std::uint8_t {
     output,  // `bytes` of its stdout
     error,   // of its stderr

@@ -48,8 +48,8 @@ TEST_CASE("a process may print without end", "[output]") {
   CHECK_FALSE(ledger.enter(output(3, 1), kNow));  // not the one that was taken long ago
   const wire::Message taken = wire::OutputTaken{ledger.take(kNow + OutputLedger::kDelay)};
   const auto frame = wire::encode_frames(taken).value();
-  const auto heard = wire::decode_message(static_cast<std::uint8_t>(taken.index()),
-                                          std::string_view{frame}.substr(wire::kFrameHeader));
+  const auto heard =
+      wire::kCoreTypes.decode(taken.number(), std::string_view{frame}.substr(wire::kFrameHeader));
   REQUIRE(heard);
   const auto& news = get<wire::OutputTaken>(*heard).processes;
   REQUIRE(news.size() == 1);

@@ -23,7 +23,7 @@ constexpr std::size_t kMib = 1U << 20;
 
 /// What a launcher that has greeted makes of these bytes.
 std::vector<wire::Message> received(const std::string& bytes, wire::LinkReader::From from) {
-  wire::LinkReader reader{from};
+  wire::LinkReader reader{from, wire::kCoreTypes};
   if (from == wire::LinkReader::From::child) REQUIRE(reader.append(wire::make_greeting()).ok());
   REQUIRE(reader.append(bytes).ok());
   std::vector<wire::Message> messages;

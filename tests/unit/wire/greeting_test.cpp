@@ -31,7 +31,7 @@ TEST_CASE("chatter before the greeting is skipped and kept, however the bytes ar
   const std::string chatter = "Welcome to n1!\n@charmtree-launch almost\nlast login: @charmtree-";
   const std::string bytes = chatter + make_greeting() + kStream;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{7}, bytes.size()}) {
-    LinkReader reader{LinkReader::From::child};
+    LinkReader reader{LinkReader::From::child, kCoreTypes};
     std::optional<Error> error;
     std::vector<Message> messages;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
@@ -48,7 +48,7 @@ TEST_CASE("chatter before the greeting is skipped and kept, however the bytes ar
 }
 
 TEST_CASE("nothing is a message before the greeting", "[greeting]") {
-  LinkReader reader{LinkReader::From::child};
+  LinkReader reader{LinkReader::From::child, kCoreTypes};
   REQUIRE(reader.append(kStream).ok());
   CHECK_FALSE(reader.greeted());
   std::optional<Error> error;
@@ -57,7 +57,7 @@ TEST_CASE("nothing is a message before the greeting", "[greeting]") {
 }
 
 TEST_CASE("a parent does not greet", "[greeting]") {
-  LinkReader reader{LinkReader::From::parent};
+  LinkReader reader{LinkReader::From::parent, kCoreTypes};
   CHECK(reader.greeted());
   REQUIRE(reader.append(encode_frames(Release{1}).value()).ok());
   std::optional<Error> error;
@@ -67,7 +67,7 @@ TEST_CASE("a parent does not greet", "[greeting]") {
 TEST_CASE("a shell in the place of a launcher says what it needs, before the launcher greets", "[greeting]") {
   const std::string said = "Welcome!\n@charmtree-stage ask\n";
   for (const std::size_t piece : {std::size_t{1}, std::size_t{10}, said.size()}) {
-    LinkReader reader{LinkReader::From::child};
+    LinkReader reader{LinkReader::From::child, kCoreTypes};
     for (std::size_t at = 0; at < said.size(); at += piece) {
       CHECK_FALSE(reader.take_stage_request());
       REQUIRE(reader.append(std::string_view{said}.substr(at, piece)).ok());
@@ -88,7 +88,7 @@ TEST_CASE("a shell in the place of a launcher says what it needs, before the lau
 }
 
 TEST_CASE("another version is named", "[greeting]") {
-  LinkReader reader{LinkReader::From::child};
+  LinkReader reader{LinkReader::From::child, kCoreTypes};
   const auto result = reader.append("@charmtree-launcher 0.0.1 (protocol 0)\n");
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().code == Errc::wrong_version);
@@ -97,20 +97,20 @@ TEST_CASE("another version is named", "[greeting]") {
 }
 
 TEST_CASE("chatter and the greeting's line are bounded", "[greeting]") {
-  LinkReader noisy{LinkReader::From::child};
+  LinkReader noisy{LinkReader::From::child, kCoreTypes};
   REQUIRE(noisy.append(std::string(kMaxChatter, 'x')).ok());
   const auto result = noisy.append("x");
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().code == Errc::bad_peer);
 
-  LinkReader endless{LinkReader::From::child};
+  LinkReader endless{LinkReader::From::child, kCoreTypes};
   REQUIRE(endless.append("@charmtree-launcher ").ok());
   CHECK_FALSE(endless.append(std::string(200, '1')).ok());
 }
 
 TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
   for (const auto from : {LinkReader::From::child, LinkReader::From::parent}) {
-    LinkReader reader{from};
+    LinkReader reader{from, kCoreTypes};
     (void)reader.append(from == LinkReader::From::child ? make_greeting() + encode_frames(End{}).value()
                                                         : encode_frames(Done{}).value());
     for (int i = 0; i < 2; ++i) {
@@ -123,9 +123,9 @@ TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
 
 TEST_CASE("a frame that is too long for its type is refused when its header is there", "[greeting]") {
   const auto is_refused = [](const Message& type, std::size_t payload, const Remit& remit) {
-    LinkReader reader{LinkReader::From::child};
+    LinkReader reader{LinkReader::From::child, kCoreTypes};
     REQUIRE(
-        reader.append(make_greeting() + make_frame_header(static_cast<std::uint8_t>(type.index()), payload))
+        reader.append(make_greeting() + make_frame_header(static_cast<std::uint8_t>(type.number()), payload))
             .ok());
     return !reader.next(remit).ok();
   };
@@ -144,7 +144,7 @@ TEST_CASE("a list of more than its sender may speak for is no message", "[greeti
   many.hosts_up.resize(3000);
   const std::string stream = make_greeting() + encode_frames(many).value();
   for (const bool may : {false, true}) {
-    LinkReader reader{LinkReader::From::child};
+    LinkReader reader{LinkReader::From::child, kCoreTypes};
     REQUIRE(reader.append(stream).ok());
     CHECK(reader.next(may ? Remit{500, 500} : Remit{400, 400}).ok() == may);
   }
@@ -157,7 +157,7 @@ TEST_CASE("frames that break a rule are an error for ever: version, size, type, 
   const std::string size{"\xff\xff\xff\xff\x01\x00", 6};
   for (const std::string& bad :
        {version, size, make_frame(200, "x"), payload, make_frame(11, "\xff\xff\xff")}) {
-    LinkReader reader{LinkReader::From::child};
+    LinkReader reader{LinkReader::From::child, kCoreTypes};
     REQUIRE(reader.append(make_greeting() + bad + kStream).ok());
     std::optional<Error> error;
     CHECK(take_all(reader, error).empty());

@@ -19,7 +19,7 @@
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/overlay/launch_failure.hpp"
-#include "tree/wire/message_rows.hpp"
+#include "tree/wire/handle.hpp"
 
 namespace charmtree::io {
 
@@ -39,11 +39,6 @@ Error garbage(const Error& error) {
 
 bool is_child(proto::LinkId link) {
   return link != proto::kParentLink && link != proto::kAdopterLink;
-}
-
-/// It is requested again if it is lost on its way.
-bool is_asked_again(const wire::Message& message) {
-  return dispatch([]<class M>(const M&) { return wire::kRowOf<M>.is_asked_again; }, message);
 }
 
 /// Of one side, when the other is not read.
@@ -98,7 +93,7 @@ struct Links::Port {
   std::optional<TcpEnds> carrier;
 
   Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
-      : id(id_), reader(from), greeting(io) {}
+      : id(id_), reader(from, wire::kCoreTypes), greeting(io) {}
 };
 
 Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
@@ -249,16 +244,14 @@ void Links::greeted(Port& port) {
 
 /// Handles what has come, as long as the port is read: one read may bring thousands of requests.
 void Links::take_messages(const PortPtr& port) {
-  const Overloaded learn_carrier{[&](const wire::Relayed& relayed) {
-                                   port->carrier = ssh_connection(relayed.connection);
-                                   return true;
-                                 },
-                                 [](const auto&) { return false; }};
   while (!port->gone && !is_held(*port)) {
     auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
-    if (port->is_relayed && dispatch(learn_carrier, std::as_const(**message))) continue;
+    const bool is_carrier = port->is_relayed && wire::handle(**message, [&](const wire::Relayed& relayed) {
+                              port->carrier = ssh_connection(relayed.connection);
+                            });
+    if (is_carrier) continue;
     if (is_child(port->id)) handled_ = port->id;
     sink_(proto::LinkMessage{port->id, std::move(**message)});
     handled_.reset();
@@ -342,7 +335,7 @@ void Links::execute(const proto::Send& action) {
   const auto it = ports_.find(action.link);
   if (it == ports_.end() || !it->second->link) return;
   Port& port = *it->second;
-  if (port.link->backlog() > proto::LinkFlow::kMostForOthers && is_asked_again(action.message)) return;
+  if (port.link->backlog() > proto::LinkFlow::kMostForOthers && action.message.type().is_asked_again) return;
   auto frames = wire::encode_frames(action.message);
   if (!frames) return sink_(proto::SendRefused{action.link, frames.error()});
   const std::size_t size = frames->size();
