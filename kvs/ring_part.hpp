@@ -4,10 +4,10 @@
 // is beside theirs. So it has to keep what has come until the answer does. Messages are short, but where a
 // repair or a late host has torn the numbers below a launcher apart.
 //
-// When an epoch begins (see kvs/fence_part.hpp), what has come is void, and each host enters again: by the
-// numbers of processes, whatever the tree is like now, the outcome is the same for those who are out of it
-// already, and enter the one that they came out of last once more for the others. Nobody says that a ring has
-// failed: each host hears of losses, and knows that those with a lost process do.
+// When an epoch begins (see kvs/fence/component.hpp), what has come is void, and each host enters again: by
+// the numbers of processes, whatever the tree is like now, the outcome is the same for those who are out of
+// it already, and enter the one that they came out of last once more for the others. Nobody says that a ring
+// has failed: each host hears of losses, and knows that those with a lost process do.
 //
 // Its messages: RingUp, RingDown.
 #pragma once

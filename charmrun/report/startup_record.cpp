@@ -142,7 +142,7 @@ void StartupRecorder::initialised(const proto::AllInitialised& times) {
 void StartupRecorder::fence_over(const proto::FenceOver& over) {
   if (record_.fences.size() == kMostFences) return;
   const auto processes = static_cast<std::uint32_t>(wire::size_of(over.fence.processes));
-  const bool is_pmi = over.fence.service == static_cast<std::uint8_t>(proto::ClientKind::pmi);
+  const bool is_pmi = over.fence.protocol == static_cast<std::uint8_t>(proto::ClientKind::pmi);
   record_.fences.push_back({is_pmi ? "pmi" : "pmix", over.fence.number, processes, over.requests, over.bytes,
                             over.begun - started_, over.over - started_});
 }

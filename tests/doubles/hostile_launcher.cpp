@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "tree/node/services.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/greeting.hpp"
 #include "tree/wire/messages.hpp"
@@ -148,7 +149,7 @@ private:
 
   void note(const wire::Message& message) {
     ended = ended || holds_alternative<wire::End>(message);
-    if (holds_alternative<wire::FenceDown>(message)) ++fences_over;
+    if (holds_alternative<kvs::FenceDown>(message)) ++fences_over;
     const auto* more = get_if<wire::Assign>(&message);
     if (more != nullptr) given_.insert(given_.end(), more->hosts.begin(), more->hosts.end());
     // The one that is started to clean up behind us does so.
@@ -184,7 +185,7 @@ private:
     if (!reader_.append({bytes.data(), static_cast<std::size_t>(got)})) std::exit(6);
   }
 
-  wire::LinkReader reader_{wire::LinkReader::From::parent, wire::kCoreTypes};
+  wire::LinkReader reader_{wire::LinkReader::From::parent, node::kMessageTypes};
   std::vector<Host> given_;
 };
 
@@ -387,15 +388,15 @@ void publish_names(Launcher& me, Takes how) {
 }
 
 /// Fences of one process, one after the other.
-wire::FenceUp own_fence(const Launcher& me) {
-  wire::FenceUp fence;
+kvs::FenceUp own_fence(const Launcher& me) {
+  kvs::FenceUp fence;
   fence.processes = 1;
   fence.fence = {1, {{me.self.first_process, me.self.first_process}}, 1, {}};
   return fence;
 }
 void fence_alone(Launcher& me, Takes how) {
   take(me, how);
-  wire::FenceUp fence = own_fence(me);
+  kvs::FenceUp fence = own_fence(me);
   fence.given = noise(17'000, 9);
   request(me, how, fence.given.size(), [&](std::uint32_t i) {
     fence.fence.number = i + 1;
@@ -403,8 +404,8 @@ void fence_alone(Launcher& me, Takes how) {
   });
 }
 /// The same with the process `other`, which may be its own.
-wire::FenceUp fence_with(const Launcher& me, const std::string& other) {
-  wire::FenceUp fence = own_fence(me);
+kvs::FenceUp fence_with(const Launcher& me, const std::string& other) {
+  kvs::FenceUp fence = own_fence(me);
   const auto own = me.self.first_process, its = static_cast<std::uint32_t>(std::stoul(other));
   if (its != own) fence.fence.processes.push_back({its, its});
   wire::fold(fence.fence.processes);
@@ -413,7 +414,7 @@ wire::FenceUp fence_with(const Launcher& me, const std::string& other) {
 /// Takes what comes, and enters the next fence as soon as one is over, until the job ends.
 void fence_on(Launcher& me, const std::string& other) {
   me.up();
-  wire::FenceUp fence = fence_with(me, other);
+  kvs::FenceUp fence = fence_with(me, other);
   fence.given = noise(17'000, 9);
   for (std::uint64_t begun = 0; !me.ended;) {
     for (; begun < me.fences_over + 2; ++begun) {
@@ -428,7 +429,7 @@ void take_none(Launcher& me, const std::string& other) {
   constexpr int kPaceMs = 2;
   me.up();
   Launcher::take_nothing();
-  wire::FenceUp fence = fence_with(me, other.empty() ? "0" : other);
+  kvs::FenceUp fence = fence_with(me, other.empty() ? "0" : other);
   for (;;) {
     if (other.empty()) {
       me.say(wire::BeatUp{});
@@ -443,7 +444,7 @@ void take_none(Launcher& me, const std::string& other) {
 /// ... each of another name.
 void fence_names(Launcher& me, Takes how) {
   take(me, how);
-  wire::FenceUp fence = own_fence(me);
+  kvs::FenceUp fence = own_fence(me);
   request(me, how, 1950, [&](std::uint32_t i) {
     fence.fence.name = std::to_string(i) + std::string(1900, static_cast<char>('a' + i % 26));
     return fence;

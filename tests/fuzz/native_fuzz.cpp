@@ -252,7 +252,7 @@ private:
   void check(const Ended& o) { become(o.process, ended, registered); }
   void check(const Aborted& o) { become(o.process, aborted, past(o.process) & registered); }
   void check(const ClientLost& o) { become(o.process, lost, registered); }
-  void check(const wire::FenceUp& o) {
+  void check(const FenceEntered& o) {
     require(wire::is_sound(o.fence) && o.processes > 0 && o.processes <= kCount);
     require(wire::are_pairs(o.given) && o.fence.processes.back().last < kTotal);
     if (fences_.size() < 64) fences_.push_back(o.fence);

@@ -166,7 +166,7 @@ private:
   void check(const Ended& o) { become(o.process, ended, joined); }
   void check(const Aborted& o) { become(o.process, aborted, joined); }
   void check(const ClientLost& o) { become(o.process, lost, joined); }
-  void check(const wire::FenceUp& o) {
+  void check(const FenceEntered& o) {
     require(o.processes > 0 && o.processes <= kCount && wire::is_sound(o.fence));
     require(o.fence.processes.back().last < total_ && o.given.size() <= kCount * wire::kMostGiven);
   }

@@ -2,6 +2,7 @@
 // Links to children whose answers wait: which of them are read. A child here is the other end of a pair of
 // sockets.
 #include "tree/io/link/links.hpp"
+#include "kvs/fence/messages.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -59,6 +60,7 @@ struct Bench {
   asio::io_context io;
   PairTransport transport{io};
   Links links{io,
+              wire::kCoreTypes,
               {&transport, &transport, &transport},
               [this](proto::Event event) { on(std::move(event)); },
               [](proto::LinkId) {},
@@ -90,7 +92,7 @@ struct Bench {
     dispatch(act, event);
   }
   void answer(std::uint32_t link) {
-    wire::FenceDown fence;
+    kvs::FenceDown fence;
     fence.given = std::make_shared<const std::string>(kAnswer, 'a');
     links.execute(proto::Send{link, fence});
   }

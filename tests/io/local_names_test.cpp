@@ -92,6 +92,7 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
   asio::io_context io{1};
   int adopters = 0;
   Links links{io,
+              wire::kCoreTypes,
               {},
               [&](const proto::Event& event) { adopters += holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
               [](proto::LinkId) {},

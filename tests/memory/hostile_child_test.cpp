@@ -129,7 +129,7 @@ private:
   Node node_;
   Instant now_{100s};
   Speaker speaker_;
-  wire::LinkReader reader_{wire::LinkReader::From::child, wire::kCoreTypes};
+  wire::LinkReader reader_{wire::LinkReader::From::child, node::kMessageTypes};
   std::vector<Action> kept_;
   LinkFlow flow_;
   std::size_t answered_ = 0, received_ = 0, waiting_ = 0;
@@ -214,7 +214,7 @@ std::string flood(Root& root, std::uint8_t type, const Making& making, const Spe
 std::vector<Making> makings(std::uint8_t type, const Speaker& speaker) {
   using Long = Making::Long;
   using Size = Making::Size;
-  const wire::MessageType& known = *wire::kCoreTypes.find(type);
+  const wire::MessageType& known = *node::kMessageTypes.find(type);
   const std::size_t room =
       wire::most_payload(known, {speaker.hosts, speaker.processes()}) - 2 * wire::kFrameHeader;
   const Making plain{SIZE_MAX, Long::poor, Size::hosts, room};
@@ -241,7 +241,7 @@ std::vector<std::string> wrong_floods(const Speaker& speaker, const Kind& kind, 
   RootPlan plan = plan_of(speaker);
   kind.change(plan);
   std::vector<std::string> wrong;
-  for (const wire::MessageType* each : wire::kCoreTypes.all()) {
+  for (const wire::MessageType* each : node::kMessageTypes.all()) {
     if (each == nullptr) continue;
     const std::uint8_t type = each->number;
     for (const Making& making : makings(type, speaker)) {
@@ -296,7 +296,7 @@ TEST_CASE("nor by mutated messages", "[memory]") {
   Random random{7};
   const Speaker speaker;
   const RootPlan plan = plan_of(speaker);
-  for (const wire::MessageType* each : wire::kCoreTypes.all()) {
+  for (const wire::MessageType* each : node::kMessageTypes.all()) {
     if (each == nullptr) continue;
     const std::uint8_t type = each->number;
     for (std::uint32_t turn = 0; turn < 100; ++turn) {

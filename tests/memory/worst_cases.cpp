@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/memory/worst_cases.hpp"
 
+#include "kvs/fence/members.hpp"
+#include "tree/node/services.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::test {
@@ -176,14 +178,14 @@ void make(std::uint8_t type, Maker& maker, MessageList<Ms...>) {
 
 std::vector<Length> lengths_of(std::uint8_t type) {
   Maker maker{{.longest = SIZE_MAX, .room = 1}, {}, 0};
-  make(type, maker, CoreMessages{});
+  make(type, maker, node::Messages{});
   return maker.lengths();
 }
 
 std::string make_payload(std::uint8_t type, const Making& making, const Speaker& speaker,
                          std::uint32_t turn) {
   Maker maker{making, speaker, turn};
-  make(type, maker, CoreMessages{});
+  make(type, maker, node::Messages{});
   return maker.take();
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kvs/fence_part.hpp"
+#include "kvs/fence/component.hpp"
 #include "kvs/inquiries.hpp"
 #include "tests/sim/fence_queue_pairs.hpp"
 #include "tests/sim/launch_tree.hpp"
@@ -59,7 +59,7 @@ public:
     actions_.clear();
   }
   const Host& host() const { return host_; }
-  FencePart part;
+  kvs::FenceComponent part;
   std::uint64_t got = 0;  // bytes of the whole
   bool is_out = false;
 
@@ -69,10 +69,10 @@ public:
   WayUp way_up() const override { return WayUp::open; }
   void tell_up(wire::Message) override { world_.wrong("it tells what is no fence"); }
   void hand_up(wire::Message message) override {
-    world_.send_up(number_, get<wire::FenceUp>(std::move(message)));
+    world_.send_up(number_, get<kvs::FenceUp>(std::move(message)));
   }
   void hand_down_all(const wire::Message& message) override {
-    world_.send_down(number_, get<wire::FenceDown>(message));
+    world_.send_down(number_, get<kvs::FenceDown>(message));
   }
   void hand_down(std::uint32_t, const wire::Message&) override {}
   void hand_down_by(LinkId, wire::Message) override { world_.wrong("a fence is told once more"); }
@@ -154,7 +154,7 @@ void World::enter(std::uint32_t host) {
   const Host& self = launchers_[host]->host();
   const double processes = self.processes,
                pieces = std::max(1.0, std::ceil(processes * settings_.bytes / kGiven));
-  wire::FenceUp own{{kService, {{0, job_->processes - 1}}, 1}, 0, self.processes, {}};
+  FenceEntered own{{kService, {{0, job_->processes - 1}}, 1}, self.processes, {}};
   if (!asks())
     for (std::uint32_t i = 0; i < self.processes; ++i) own.given += value(self.first_process + i);
   record_.given += own.given.size();
@@ -193,7 +193,7 @@ void World::enter(std::uint32_t host) {
       break;
   }
   if (strategy() == Strategy::on_demand) return begin_asking(host);
-  launchers_[host]->take_turn(now_, [&](FencePart& part) { part.add(std::move(own), *launchers_[host]); });
+  launchers_[host]->take_turn(now_, [&](kvs::FenceComponent& part) { part.on(own, *launchers_[host]); });
 }
 
 /// A launcher reads them and answers each.
@@ -254,7 +254,7 @@ void World::arrive(Arrival& arrival) {
   ++record_.messages;
   std::visit(
       [&]<class M>(M& message) {
-        if constexpr (std::is_same_v<M, wire::FenceUp> || std::is_same_v<M, wire::FenceDown>)
+        if constexpr (std::is_same_v<M, kvs::FenceUp> || std::is_same_v<M, kvs::FenceDown>)
           fence_arrives(arrival);
         else
           inquiry_arrives(arrival.to, std::move(message));
@@ -266,18 +266,18 @@ void World::arrive(Arrival& arrival) {
 
 void World::fence_arrives(Arrival& arrival) {
   Launcher& to = *launchers_[arrival.to];
-  if (auto* up = get_if<wire::FenceUp>(arrival.message.get())) {
+  if (auto* up = get_if<kvs::FenceUp>(arrival.message.get())) {
     if (arrival.to == 0) record_.up = now_;
-    return to.take_turn(now_, [&](FencePart& part) { part.up(arrival.link, std::move(*up), to); });
+    return to.take_turn(now_, [&](kvs::FenceComponent& part) { part.up(arrival.link, std::move(*up), to); });
   }
-  const auto& down = get<wire::FenceDown>(*arrival.message);
+  const auto& down = get<kvs::FenceDown>(*arrival.message);
   bool is_over = false;
-  to.take_turn(now_, [&](FencePart& part) {
-    const FencePart::Pieces whole = part.down(down, to);
+  to.take_turn(now_, [&](kvs::FenceComponent& part) {
+    const kvs::FenceComponent::Pieces whole = part.receive(down, to);
     if (whole.empty()) return;
     if (std::exchange(to.is_out, true) || !whole.front().failure.empty())
       wrong("a fence ends twice, or fails");
-    for (const wire::FenceDown& piece : whole) to.got += piece.given->size();
+    for (const kvs::FenceDown& piece : whole) to.got += piece.given->size();
     record_.end = std::max(record_.end, now_);
     is_over = true;
   });
@@ -450,9 +450,9 @@ std::size_t bytes_of(const auto& message) {
   using M = std::remove_cvref_t<decltype(message)>;
   if constexpr (std::is_same_v<M, wire::InquiryReply> || std::is_same_v<M, wire::Answered>)
     return kOverhead + message.bytes.size();
-  else if constexpr (std::is_same_v<M, wire::FenceUp>)
+  else if constexpr (std::is_same_v<M, kvs::FenceUp>)
     return kOverhead + message.given.size();
-  else if constexpr (std::is_same_v<M, wire::FenceDown>)
+  else if constexpr (std::is_same_v<M, kvs::FenceDown>)
     return kOverhead + message.given->size();
   else
     return kOverhead + (message.key.empty() ? kKey : message.key.size());
@@ -474,17 +474,17 @@ void World::send_shared(std::uint32_t from, std::uint32_t to, std::shared_ptr<Me
   now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
   over_link_[lower] += bytes;
   const bool is_fence =
-      holds_alternative<wire::FenceUp>(*message) || holds_alternative<wire::FenceDown>(*message);
+      holds_alternative<kvs::FenceUp>(*message) || holds_alternative<kvs::FenceDown>(*message);
   if (is_fence) fenced_over_link_[lower] += bytes;
   const Duration at = network_.arrival(wires_[lower], is_up, now_, bytes);
   queue_.push({at, ++sequence_, to, is_up ? from : 0, std::move(message), bytes});
 }
 
-void World::send_up(std::uint32_t launcher, wire::FenceUp message) {
+void World::send_up(std::uint32_t launcher, kvs::FenceUp message) {
   send(launcher, parents_[launcher], std::move(message));
 }
 
-void World::send_down(std::uint32_t launcher, const wire::FenceDown& message) {
+void World::send_down(std::uint32_t launcher, const kvs::FenceDown& message) {
   if (launcher == 0) record_.packed += message.given->size();
   const auto sent = std::make_shared<Message>(message);
   for (const std::uint32_t child : children_[launcher])

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "kvs/fence/messages.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
 #include "tree/base/random.hpp"
@@ -72,12 +73,12 @@ public:
   Duration floor() const;
 
   // ---- for its launchers
-  void send_up(std::uint32_t launcher, wire::FenceUp message);
-  void send_down(std::uint32_t launcher, const wire::FenceDown& message);
+  void send_up(std::uint32_t launcher, kvs::FenceUp message);
+  void send_down(std::uint32_t launcher, const kvs::FenceDown& message);
   void wrong(std::string what) { record_.wrong.push_back(std::move(what)); }
 
 private:
-  using Message = std::variant<wire::FenceUp, wire::FenceDown, wire::Inquiry, wire::Inquired,
+  using Message = std::variant<kvs::FenceUp, kvs::FenceDown, wire::Inquiry, wire::Inquired,
                                wire::InquiryReply, wire::Answered>;
   struct Arrival {
     Duration at;

@@ -254,8 +254,8 @@ private:
     }
   };
   struct Readers {
-    wire::LinkReader up{wire::LinkReader::From::child, wire::kCoreTypes},
-        down{wire::LinkReader::From::parent, wire::kCoreTypes};
+    wire::LinkReader up{wire::LinkReader::From::child, node::kMessageTypes},
+        down{wire::LinkReader::From::parent, node::kMessageTypes};
   };
 
   std::uint32_t waits_for(const Happening& happening);

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "kvs/fence/messages.hpp"
 #include "tests/sim/dice.hpp"
 
 namespace charmtree::sim {
@@ -49,9 +50,9 @@ std::string describe(const wire::Message& message) {
   if (const auto* taken = get_if<wire::OutputTaken>(&message)) {
     for (const auto& [process, number] : taken->processes) text += fmt::format(" {} of {}", number, process);
   }
-  if (const auto* up = get_if<wire::FenceUp>(&message))
+  if (const auto* up = get_if<kvs::FenceUp>(&message))
     text += fmt::format(" {}, {} more of epoch {}", up->fence.number, up->processes, up->epoch);
-  if (const auto* down = get_if<wire::FenceDown>(&message))
+  if (const auto* down = get_if<kvs::FenceDown>(&message))
     text += fmt::format(" {} {}", down->fence.number, down->failure);
   if (const auto* end = get_if<wire::End>(&message))
     text += fmt::format(" mode {}", static_cast<int>(end->mode));

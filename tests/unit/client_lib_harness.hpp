@@ -355,7 +355,7 @@ private:
   }
   void on(Ended& o) { ended.push_back(o); }
   void on(RequestAnswered& o) { answers.push_back(std::move(o)); }
-  void on(wire::FenceUp& o) {
+  void on(FenceEntered& o) {
     ClientOutputs out;
     server_.fenced({o.fence, {}, std::make_shared<const std::string>(o.given)}, out);
     carry_out(out);

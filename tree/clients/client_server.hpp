@@ -27,6 +27,7 @@
 #include "tree/clients/local_processes.hpp"
 #include "tree/clients/program_kind.hpp"
 #include "tree/wire/ccs_replies.hpp"
+#include "tree/wire/fence.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/port_kind.hpp"
@@ -108,6 +109,19 @@ struct Refused {
 struct BarrierEntered {
   std::uint32_t process;
   BarrierKind kind;
+};
+/// All processes of this host that take part have entered the fence.
+struct FenceEntered {
+  wire::Fence fence;
+  std::uint32_t processes = 0;  // of this host, that take part
+  std::string given;            // their contributions
+  std::uint64_t requests = 0;   // that they have made since their last fence; 0: not counted
+};
+/// A fence is over for all of its processes.
+struct FenceDone {
+  wire::Fence fence;
+  std::string failure;  // why it has failed; empty: it has not
+  wire::Blob given;     // the contributions of all hosts, one after the other; null or empty if it has failed
 };
 /// Text of the process. If `wants_receipt`, the process waits until printed() is called.
 struct Printed {
@@ -193,7 +207,7 @@ struct ClientNote {
 };
 
 using AnyClientOutput =
-    AnyOf<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp, wire::RingUp,
+    AnyOf<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, FenceEntered, wire::RingUp,
           wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted, Printed, ScanRequested,
           Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked,
           QueuePairsGiven, Unheard, wire::Silence, ServerReady, TopologyWanted, ClientNote>;
@@ -235,8 +249,8 @@ public:
   virtual void request(std::uint32_t process, std::string payload, ClientOutputs& out) = 0;
   /// Answer to QueuePairsGiven: what each process of the job gave for this one, its own place NUL.
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
-  /// A fence is over, or has failed: of whatever server, told by wire::FenceUp.
-  virtual void fenced(const wire::FenceDown&, ClientOutputs&) {}
+  /// Answers FenceEntered, of whatever server.
+  virtual void fenced(const FenceDone&, ClientOutputs&) {}
   /// A ring is over, told by wire::RingUp.
   virtual void ringed(const wire::RingDown&, ClientOutputs&) {}
   /// What a process of this host has given is asked for: answer wire::InquiryReply.

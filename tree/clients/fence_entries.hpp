@@ -58,7 +58,7 @@ public:
     }
   }
   /// A fence of the job is over. False: nobody here is in it, so that what it brings is for nobody.
-  bool over(const wire::FenceDown& down, const LocalProcesses& local) {
+  bool over(const FenceDone& down, const LocalProcesses& local) {
     const wire::Fence first = down.fence.first();
     const bool has_failed = !down.failure.empty();
     if (has_failed && groups_.size() < GroupFences::kMost && local.count_among(first.processes) > 0)

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tree/wire/kvs_messages.hpp"
+#include "tree/wire/fence.hpp"
 
 namespace charmtree::proto {
 

@@ -45,8 +45,8 @@ std::string NativeExchange::enter(ClientId client, std::uint32_t process, native
   return {};
 }
 
-void NativeExchange::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != kNativeService || !fences_.over(fence, local_)) return;
+void NativeExchange::fenced(const FenceDone& fence, ClientOutputs& out) {
+  if (fence.fence.protocol != kNativeService || !fences_.over(fence, local_)) return;
   act(fences_.settle(fence.fence, local_, lost_, is_of_host()), &fence, out);
 }
 
@@ -56,8 +56,7 @@ void NativeExchange::lost(const std::vector<wire::ProcessSet::Range>& processes,
 }
 
 /// `fence`: the one that is over, if that is why.
-void NativeExchange::act(const std::vector<Fences::Step>& steps, const wire::FenceDown* fence,
-                         ClientOutputs& out) {
+void NativeExchange::act(const std::vector<Fences::Step>& steps, const FenceDone* fence, ClientOutputs& out) {
   for (const Fences::Step& step : steps) {
     if (!step.is_over)
       out.push_back(up(step));
@@ -68,8 +67,8 @@ void NativeExchange::act(const std::vector<Fences::Step>& steps, const wire::Fen
   }
 }
 
-wire::FenceUp NativeExchange::up(const Fences::Step& step) {
-  wire::FenceUp up;
+FenceEntered NativeExchange::up(const Fences::Step& step) {
+  FenceEntered up;
   up.fence = step.fence;
   up.processes = static_cast<std::uint32_t>(step.entries.size());
   up.requests = step.entries.size();

@@ -31,7 +31,7 @@ public:
   /// Empty, or what is wrong with it.
   std::string enter(ClientId client, std::uint32_t process, wire::native::FenceEnter enter,
                     ClientOutputs& out);
-  void fenced(const wire::FenceDown& fence, ClientOutputs& out);
+  void fenced(const FenceDone& fence, ClientOutputs& out);
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// It is in one that is not over.
   bool is_inside(std::uint32_t process) const { return fences_.entered(process) > 0; }
@@ -54,8 +54,8 @@ private:
       return local_.count_among(fence.processes) == wire::size_of(fence.processes);
     };
   }
-  void act(const std::vector<Fences::Step>& steps, const wire::FenceDown* fence, ClientOutputs& out);
-  static wire::FenceUp up(const Fences::Step& step);
+  void act(const std::vector<Fences::Step>& steps, const FenceDone* fence, ClientOutputs& out);
+  static FenceEntered up(const Fences::Step& step);
   void over(const Fences::Step& step, const wire::Blob& given, ClientOutputs& out);
   void lay(const wire::Blob& given);
   void hand_out(ClientId client, ClientOutputs& out);

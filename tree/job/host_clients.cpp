@@ -128,7 +128,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         up.facts.joined += joined(o.process, kind, turn, parts) ? 1 : 0;
       },
       [&](BarrierEntered& o) { parts.barriers.entered(o, turn); },
-      [&](wire::FenceUp& o) { up.messages.emplace_back(std::move(o)); },
+      [&](FenceEntered& o) { up.news.emplace_back(std::move(o)); },
       [&](wire::RingUp& o) { up.messages.emplace_back(std::move(o)); },
       [&](wire::Inquiry& o) { up.messages.emplace_back(o); },
       [&](wire::InquiryReply& o) { up.messages.emplace_back(std::move(o)); },

@@ -82,8 +82,8 @@ public:
   void down(const wire::Renewed& message, Turn& turn) { act(&HostProcesses::renewed, message, turn); }
   void down(const wire::Regroup& message, Turn& turn);
   void down(const wire::ForwardSignal& message, Turn& turn) { signal(message.signal, turn); }
-  void down(const wire::FenceDown& message, Turn& turn) {
-    act(&HostProcesses::tell_servers<&ClientServer::fenced, wire::FenceDown>, message, turn);
+  void fenced(const FenceDone& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::fenced, FenceDone>, message, turn);
   }
   void down(const wire::RingDown& message, Turn& turn) {
     act(&HostProcesses::tell_servers<&ClientServer::ringed, wire::RingDown>, message, turn);

@@ -108,7 +108,7 @@ void Node::on(Event event, Instant now, Actions& out) {
       end_takeover();
     run_->host.spawn(*this);
     run_->gather.turn(*this);
-    run_->fences.turn(*this);
+    run_->services.turn(*this);
     run_->rings.turn(*this);
     run_->stacks.turn(*this);
     run_->debug.turn(*this);
@@ -132,7 +132,7 @@ Instant Node::next_deadline() const {
   Instant deadline = earlier(run_->shutdown.next_deadline(), run_->host.next_deadline());
   if (launch_.has_begun()) deadline = earlier(deadline, launch_.launch().next_deadline());
   if (!root_ && !parent_.is_gone()) deadline = earlier(deadline, run_->gather.next_deadline());
-  deadline = earlier(deadline, trust_.next_deadline());
+  deadline = earlier(deadline, earlier(trust_.next_deadline(), run_->services.next_deadline()));
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
   deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->stacks.next_deadline()));
@@ -465,7 +465,6 @@ void Node::tell_up(wire::Message message) {
       message, wire::each_of(OutputMessages{}, [&](auto& m) { output_->add(std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
-      [&](wire::FenceUp& m) { run_->fences.add(std::move(m), *this); },
       [&](wire::RingUp& m) { run_->rings.add(std::move(m), *this); },
       [&](wire::Facts& m) { run_->gather.add(std::move(m), *this); },
       [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; });

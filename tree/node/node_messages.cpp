@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kvs/given.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/node/node.hpp"
 #include "tree/wire/handle.hpp"
@@ -159,6 +158,7 @@ void Node::from_parent(const wire::Message& message) {
   HostPart& host_part = run_->host;
   GatherPart& gather = run_->gather;
   if (host_part.processes() == nullptr && !is_first_word(message)) return;
+  if (run_->services.down(message, *this)) return;
   const auto begin_errand = [&](const auto& order) {
     if (place_.job) return;
     parent_.arrived();
@@ -209,11 +209,6 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::RingDown& m) {
         if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
       },
-      [&](const wire::FenceDown& m) {
-        const auto pieces = run_->fences.down(m, *this);
-        const std::size_t most = wire::kMostGiven * std::size_t{seat().job.processes};
-        if (!pieces.empty()) host_part.down(whole_fence(pieces, most), *this);
-      },
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -243,6 +238,7 @@ void Node::welcome(const wire::Welcome& message) {
 
 /// It has been found to speak for its own and not too much (proto::Trust).
 void Node::from_child(Child& child, LinkId link, wire::Message message) {
+  if (run_->services.up(link, message, *this)) return;
   Shutdown& shutdown = run_->shutdown;
   wire::handle_each<wire::CoreMessages, wire::Route::up, wire::Route::to_root>(
       message,  //
@@ -260,7 +256,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
       [&](wire::RingUp& m) { run_->rings.up(link, std::move(m), *this); },
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
@@ -311,6 +306,8 @@ void Node::tell(const News& news) {
       [&](PipesRest pipes) { run_->host.hold_output(pipes.yes, *this); },
       [&](OutputStalls output) { root_->stalled(output.yes, now_); },
       [&](ProcessGone process) { run_->input.gone(process.process, *this); },
+      [&](const FenceEntered& fence) { run_->services.notify(fence, *this); },
+      [&](const FenceDone& fence) { run_->host.fenced(fence, *this); },
       [&](HostIsClean) { run_->shutdown.cleaned(*this); },
       [&](ErrandDone) { finish(); },
       [&](FilesOnTheirWay files) { root_->files_move(files.percent, now_); },

@@ -6,7 +6,6 @@
 #include "ccs/ccs_part.hpp"
 #include "debug/debug_part.hpp"
 #include "debug/tool_part.hpp"
-#include "kvs/fence_part.hpp"
 #include "kvs/ring_part.hpp"
 #include "stacks/stacks_part.hpp"
 #include "staging/staging_part.hpp"
@@ -15,6 +14,7 @@
 #include "tree/job/host_part.hpp"
 #include "tree/job/input_part.hpp"
 #include "tree/job/shutdown.hpp"
+#include "tree/node/services.hpp"
 
 namespace charmtree {
 
@@ -24,9 +24,9 @@ struct RunParts {
 
   proto::HostPart host;
   proto::GatherPart gather;
+  node::Components<node::Services> services;
   proto::InputPart input;
   proto::CcsPart ccs;
-  proto::FencePart fences;
   proto::RingPart rings;
   proto::StacksPart stacks;
   proto::DebugPart debug;

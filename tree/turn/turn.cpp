@@ -7,6 +7,7 @@
 namespace charmtree::proto {
 
 void Turn::tell_up(Upward upward) {
+  for (const News& each : upward.news) tell(each);
   for (wire::Message& message : upward.messages) tell_up(std::move(message));
   if (!upward.facts.empty()) tell_up(wire::Message{std::move(upward.facts)});
 }

@@ -19,6 +19,7 @@
 #include "tree/base/error.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/turn/job_clock.hpp"
 
@@ -89,7 +90,7 @@ struct FilesOnTheirWay {
 };
 using AnyNews = AnyOf<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached, LauncherClaimed,
                       LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone,
-                      HostIsClean, ErrandDone, FilesOnTheirWay>;
+                      HostIsClean, ErrandDone, FilesOnTheirWay, FenceEntered, FenceDone>;
 struct News : AnyNews {
   using AnyNews::AnyNews;
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher's own processes have it say to the root.
+// What the processes of a host cause: messages for the root, and notices for components of their launcher.
 #pragma once
 
 #include <vector>
 
+#include "tree/turn/turn.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::proto {
 
-/// What goes up: facts to be merged and messages to be sent as they are.
 struct Upward {
-  wire::Facts facts;
-  std::vector<wire::Message> messages;
+  wire::Facts facts;  // merged with those of other launchers
+  std::vector<wire::Message> messages = {};
+  std::vector<News> news = {};
 };
 
 }  // namespace charmtree::proto

@@ -114,7 +114,7 @@ constexpr MessageType type_of_message(rows::MessageRow<Says...> row) {
   using Value = TypeFunctionsOf<M>;
   return {.number = M::kNumber,
           .route = M::kRoute,
-          .name = Members<M>::kName,
+          .name = Members<M>::kName.substr(Members<M>::kName.rfind(':') + 1),
           .limit = row.limit,
           .is_judged = (std::is_same_v<Says, rows::Judged> || ...),
           .is_counted = row.is_counted,

@@ -24,7 +24,7 @@ struct Bench : test::NativeBench {
   void over(const wire::Fence& fence, const std::string& given, const std::string& failure = {}) {
     server.fenced({fence, failure, std::make_shared<const std::string>(given)}, out);
   }
-  std::vector<wire::FenceUp> up() const { return test::only<wire::FenceUp>(out); }
+  std::vector<FenceEntered> up() const { return test::only<FenceEntered>(out); }
 };
 
 }  // namespace
@@ -196,7 +196,7 @@ TEST_CASE("whoever comes last to too many groups has a fence that fails, and sta
   for (std::uint32_t last = 1; last <= GroupFences::kMost; ++last) {
     says(native::FenceEnter{1, Gives::pairs, {{0, last}}, ""});
     server.lost({{last, last}}, out);
-    const auto up = test::only<wire::FenceUp>(out);
+    const auto up = test::only<FenceEntered>(out);
     REQUIRE(up.size() == 1);
     out.clear();
     server.fenced({up[0].fence, "lost", std::make_shared<const std::string>()}, out);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tree/base/random.hpp"
+#include "tree/node/services.hpp"
 #include "tree/wire/frame.hpp"
 
 namespace charmtree::messages_test {
@@ -115,53 +116,53 @@ Facts full_facts() {
 
 // At least one of every type, no member at its default.
 std::vector<Message> messages_down() {
-  return {
-      Welcome{encode(full_job()), full_host(), 3},
-      Assign{{full_host(), {}}, 12},
-      TableDown{encode(NodeTable{2, 4, full_facts().blocks})},
-      Release{2},
-      Receipt{9},
-      ScanReply{9, "12 "},
-      Input{std::string{"a\0b", 3}, true},
-      RecallInput{},
-      End{EndMode::kill, 9, true},
-      ForwardSignal{10},
-      Suspend{false},
-      Sweep{"0123456789abcdef", 4},
-      Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
-      SignReply{3, 4, std::string{"\0signature", 10}},
-      Restart{3, 2, 4, true, true},
-      Moved{{{7, 3, 2}, {9, 5, 1}}},
-      Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
-      Admit{3},
-      CcsForward{4, false, "request"},
-      Resize{{24, 80}},
-      Regroup{},
-      Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
-      QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
-      OutputCredit{65536},
-      CcsSpread{9, true, false, false, {{1, 2}, {7, 7}}, "request"},
-      Lost{3, {{1, 2}, {7, 7}}},
-      Beat{},
-      Punctual{false},
-      Renewed{3, {{2, 7, 0x0A000001, {{0, "tuple"}}}}},
-      Readmit{7, 12, encode(NodeTable{})},
-      OutputTaken{{{3, 17}, {4, 1}}},
-      Resend{},
-      Relaunch{encode(full_job())},
-      Adopt{"0123456789abcdef", 4, "@charmtree-adoption-00"},
-      Relayed{"10.0.0.1 40000 10.0.0.2 22"},
-      Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
-      FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given"), 7, true},
-      RingDown{7, 2, {{0, "left", "right"}, {9, "", "last"}}},
-      Inquired{9, 1, {3, 5}, "key"},
-      Answered{1, 9, {3, 5}, "why", "given"},
-      WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
-      StacksWanted{3, true, true, 5s},
-      DebugOrder{2, 7, DebugOrder::What::command, true, "print x", {{0, 3}, {7, 7}}},
-      ToolOrder{2, ToolOrder::What::begin, true, 4096, {"gdb", "-i", "dap"}, {}, {{0, 3}, {7, 7}}},
-      StagedPiece{3, 1U << 20, "bytes"},
-      PieceRefused{3, {Errc::spawn_failed, Phase::spawn, "no room", "make some"}}};
+  return {Welcome{encode(full_job()), full_host(), 3},
+          Assign{{full_host(), {}}, 12},
+          TableDown{encode(NodeTable{2, 4, full_facts().blocks})},
+          Release{2},
+          Receipt{9},
+          ScanReply{9, "12 "},
+          Input{std::string{"a\0b", 3}, true},
+          RecallInput{},
+          End{EndMode::kill, 9, true},
+          ForwardSignal{10},
+          Suspend{false},
+          Sweep{"0123456789abcdef", 4},
+          Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
+          SignReply{3, 4, std::string{"\0signature", 10}},
+          Restart{3, 2, 4, true, true},
+          Moved{{{7, 3, 2}, {9, 5, 1}}},
+          Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
+          Admit{3},
+          CcsForward{4, false, "request"},
+          Resize{{24, 80}},
+          Regroup{},
+          Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
+          QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
+          OutputCredit{65536},
+          CcsSpread{9, true, false, false, {{1, 2}, {7, 7}}, "request"},
+          Lost{3, {{1, 2}, {7, 7}}},
+          Beat{},
+          Punctual{false},
+          Renewed{3, {{2, 7, 0x0A000001, {{0, "tuple"}}}}},
+          Readmit{7, 12, encode(NodeTable{})},
+          OutputTaken{{{3, 17}, {4, 1}}},
+          Resend{},
+          Relaunch{encode(full_job())},
+          Adopt{"0123456789abcdef", 4, "@charmtree-adoption-00"},
+          Relayed{"10.0.0.1 40000 10.0.0.2 22"},
+          Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
+          kvs::FenceDown{
+              {2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given"), 7, true},
+          RingDown{7, 2, {{0, "left", "right"}, {9, "", "last"}}},
+          Inquired{9, 1, {3, 5}, "key"},
+          Answered{1, 9, {3, 5}, "why", "given"},
+          WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
+          StacksWanted{3, true, true, 5s},
+          DebugOrder{2, 7, DebugOrder::What::command, true, "print x", {{0, 3}, {7, 7}}},
+          ToolOrder{2, ToolOrder::What::begin, true, 4096, {"gdb", "-i", "dap"}, {}, {{0, 3}, {7, 7}}},
+          StagedPiece{3, 1U << 20, "bytes"},
+          PieceRefused{3, {Errc::spawn_failed, Phase::spawn, "no room", "make some"}}};
 }
 
 std::vector<Message> messages_up() {
@@ -210,7 +211,7 @@ std::vector<Message> messages_up() {
           Confirmed{{1, 2}},
           Fenced{3},
           Silence{5, Silence::State::stopped, 61s},
-          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given", 70000},
+          kvs::FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given", 70000},
           RingUp{7, 2, {{0, 4, "head", "tail"}, {9, 9, "", ""}}},
           Inquiry{1, 9, {3, 5}, "key"},
           InquiryReply{9, 1, {3, 5}, "why", "given"},
@@ -251,12 +252,13 @@ TEST_CASE("every message type survives the wire", "[messages]") {
   for (const Message& message : all) {
     CAPTURE(message.type().name);
     types.insert(message.number());
-    const auto decoded = kCoreTypes.decode(type_of(message), payload_of(message));
+    const auto decoded = node::kMessageTypes.decode(type_of(message), payload_of(message));
     REQUIRE(decoded);
     CHECK(decoded->number() == message.number());
     CHECK(encode_frames(*decoded).value() == encode_frames(message).value());
   }
-  for (const MessageType* type : kCoreTypes.all()) CHECK((type == nullptr || types.contains(type->number)));
+  for (const MessageType* type : node::kMessageTypes.all())
+    CHECK((type == nullptr || types.contains(type->number)));
 }
 
 TEST_CASE("job description and node table survive the wire", "[messages]") {
@@ -270,7 +272,7 @@ TEST_CASE("job description and node table survive the wire", "[messages]") {
 }
 
 TEST_CASE("members arrive where they belong", "[messages]") {
-  const auto decoded = kCoreTypes.decode(type_of(full_facts()), payload_of(full_facts()));
+  const auto decoded = node::kMessageTypes.decode(type_of(full_facts()), payload_of(full_facts()));
   REQUIRE(decoded);
   const auto& facts = get<Facts>(*decoded);
   CHECK(facts.hosts_up == full_facts().hosts_up);
@@ -283,16 +285,16 @@ TEST_CASE("members arrive where they belong", "[messages]") {
   CHECK(facts.started_by == full_facts().started_by);
   CHECK((facts.registered == 2 && facts.ended == 1 && facts.exited_ok == 6));
   const Message claimed = one_of(Claimed::kNumber), output = one_of(Output::kNumber);
-  const auto heir = get<Claimed>(kCoreTypes.decode(type_of(claimed), payload_of(claimed)).value());
+  const auto heir = get<Claimed>(node::kMessageTypes.decode(type_of(claimed), payload_of(claimed)).value());
   CHECK((heir.epoch == 3 && heir.lost.size() == 2 && heir.releases[2] == 6 && heir.has_table));
-  CHECK(get<Output>(kCoreTypes.decode(type_of(output), payload_of(output)).value()).is_oldest);
+  CHECK(get<Output>(node::kMessageTypes.decode(type_of(output), payload_of(output)).value()).is_oldest);
   const Message welcome = every_message()[0];
-  CHECK(get<Welcome>(kCoreTypes.decode(0, payload_of(welcome)).value()).self == full_host());
+  CHECK(get<Welcome>(node::kMessageTypes.decode(0, payload_of(welcome)).value()).self == full_host());
 }
 
 TEST_CASE("an instant that is never stays never", "[messages]") {
   const Message message = one_of(Stamps::kNumber);
-  const auto decoded = kCoreTypes.decode(type_of(message), payload_of(message));
+  const auto decoded = node::kMessageTypes.decode(type_of(message), payload_of(message));
   REQUIRE(decoded);
   const auto& times = get<Stamps>(*decoded).times;
   CHECK(times[Stamps::begun] == kNever);
@@ -302,8 +304,8 @@ TEST_CASE("an instant that is never stays never", "[messages]") {
 TEST_CASE("the group of a fence rises, with gaps, and has somebody in it", "[messages]") {
   using Ranges = std::vector<ProcessSet::Range>;
   const auto is_one = [](Ranges group, std::uint32_t number) {
-    const Message message = FenceUp{{2, std::move(group), number}, 0, 1, {}};
-    return kCoreTypes.decode(type_of(message), payload_of(message)).ok();
+    const Message message = kvs::FenceUp{{2, std::move(group), number}, 0, 1, {}};
+    return node::kMessageTypes.decode(type_of(message), payload_of(message)).ok();
   };
   CHECK(is_one({{0, 3}, {5, 5}}, 1));
   for (const Ranges& group :
@@ -340,27 +342,30 @@ TEST_CASE("a payload that is cut off or has more behind it is no message", "[mes
     CAPTURE(message.type().name);
     const std::string payload = payload_of(message);
     for (std::size_t size = 0; size < payload.size(); ++size) {
-      const auto decoded = kCoreTypes.decode(type_of(message), std::string_view{payload}.substr(0, size));
+      const auto decoded =
+          node::kMessageTypes.decode(type_of(message), std::string_view{payload}.substr(0, size));
       if (decoded.ok()) FAIL("decoded " << size << " of " << payload.size());
     }
-    CHECK_FALSE(kCoreTypes.decode(type_of(message), payload + '\0').ok());
+    CHECK_FALSE(node::kMessageTypes.decode(type_of(message), payload + '\0').ok());
   }
 }
 
 TEST_CASE("values out of range are no message", "[messages]") {
   for (unsigned type = 0; type <= UINT8_MAX; ++type) {
-    if (kCoreTypes.find(static_cast<std::uint8_t>(type)) == nullptr)
-      CHECK_FALSE(kCoreTypes.decode(static_cast<std::uint8_t>(type), "").ok());
+    if (node::kMessageTypes.find(static_cast<std::uint8_t>(type)) == nullptr)
+      CHECK_FALSE(node::kMessageTypes.decode(static_cast<std::uint8_t>(type), "").ok());
   }
-  CHECK(kCoreTypes.decode(type_of(End{}), std::string{"\x02\x0f\x00", 3}).ok());
-  CHECK_FALSE(kCoreTypes.decode(type_of(End{}), std::string{"\x03\x0f\x00", 3}).ok());  // no such mode
-  CHECK_FALSE(kCoreTypes.decode(type_of(Receipt{}), "\xff\xff\xff\xff\x1f").ok());      // 33 bits
-  CHECK_FALSE(kCoreTypes.decode(type_of(Done{}), "\xff\xff\xff\x7f").ok());  // a count without elements
+  CHECK(node::kMessageTypes.decode(type_of(End{}), std::string{"\x02\x0f\x00", 3}).ok());
   CHECK_FALSE(
-      kCoreTypes.decode(type_of(AbortUp{}), std::string{"\x01\x80\x80\x80\x80\x20\x00", 7}).ok());  // 2^32
+      node::kMessageTypes.decode(type_of(End{}), std::string{"\x03\x0f\x00", 3}).ok());      // no such mode
+  CHECK_FALSE(node::kMessageTypes.decode(type_of(Receipt{}), "\xff\xff\xff\xff\x1f").ok());  // 33 bits
+  CHECK_FALSE(
+      node::kMessageTypes.decode(type_of(Done{}), "\xff\xff\xff\x7f").ok());  // a count without elements
+  CHECK_FALSE(node::kMessageTypes.decode(type_of(AbortUp{}), std::string{"\x01\x80\x80\x80\x80\x20\x00", 7})
+                  .ok());  // 2^32
   const Message far = Hello{kFarthest, 1}, farther = Hello{kFarthest + 1ns, 1};
-  CHECK(kCoreTypes.decode(type_of(far), payload_of(far)).ok());
-  CHECK_FALSE(kCoreTypes.decode(type_of(farther), payload_of(farther)).ok());
+  CHECK(node::kMessageTypes.decode(type_of(far), payload_of(far)).ok());
+  CHECK_FALSE(node::kMessageTypes.decode(type_of(farther), payload_of(farther)).ok());
 }
 
 TEST_CASE("mutated bytes are refused or are a message that survives the wire", "[messages]") {
@@ -372,14 +377,14 @@ TEST_CASE("mutated bytes are refused or are a message that survives the wire", "
     std::string payload = payload_of(message);
     for (std::uint64_t flips = 1 + random.below(4); flips > 0 && !payload.empty(); --flips)
       payload[random.below(payload.size())] = static_cast<char>(random.next());
-    const auto decoded = kCoreTypes.decode(type_of(message), payload);
+    const auto decoded = node::kMessageTypes.decode(type_of(message), payload);
     if (!decoded) {
       ++refused;
       continue;
     }
     ++taken;
     const std::string again = payload_of(*decoded);
-    const auto twice = kCoreTypes.decode(type_of(message), again);
+    const auto twice = node::kMessageTypes.decode(type_of(message), again);
     if (!twice || payload_of(*twice) != again) FAIL("type " << message.type().name << " is not stable");
   }
   CHECK(refused > 1000);

@@ -526,7 +526,7 @@ void PmiServer::settle(PmiWorld& world, ClientOutputs& out) {
 
 /// Who is in a group need not wait for what goes to all with the plain barrier.
 void PmiServer::begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
-  wire::FenceUp fence;
+  FenceEntered fence;
   fence.fence = step.fence;
   fence.processes = static_cast<std::uint32_t>(step.entries.size());
   fence.requests = std::exchange(world.requests, 0);
@@ -539,8 +539,8 @@ void PmiServer::begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutp
   out.push_back(std::move(fence));
 }
 
-void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != kPmiService || fence.fence.processes.empty()) return;
+void PmiServer::fenced(const FenceDone& fence, ClientOutputs& out) {
+  if (fence.fence.protocol != kPmiService || fence.fence.processes.empty()) return;
   PmiWorld& world = world_of(fence.fence.processes.front().first);
   if (!world.barriers.over(fence, local_)) return;
   std::set<std::uint32_t> programs;  // of those that are in it: one, unless MPI is opened again by some alone

@@ -67,7 +67,7 @@ public:
   void tick(Instant now, ClientOutputs& out) override;
   Instant next_deadline() const override;
 
-  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
+  void fenced(const FenceDone& fence, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
   void topology(const std::string& file, const wire::Blob& xml, ClientOutputs& out) override;
   void begun(const wire::WorldBegun& world, ClientOutputs& out) override;

@@ -221,7 +221,7 @@ std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
 }
 
 std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
-  wire::FenceUp fence;
+  FenceEntered fence;
   fence.fence = {kPmixService, std::move(message.processes), 1, std::move(message.name)};
   auto& group = fence.fence.processes;
   for (const wire::ProcessSet::Range& each : group) {
@@ -253,8 +253,8 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
   return {};
 }
 
-void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != kPmixService) return;
+void PmixServer::fenced(const FenceDone& fence, ClientOutputs& out) {
+  if (fence.fence.protocol != kPmixService) return;
   const auto open = open_.find(fence.fence);
   if (open != open_.end()) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);

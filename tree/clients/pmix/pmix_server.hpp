@@ -34,7 +34,7 @@ public:
   void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
   Instant next_deadline() const override { return inquiries_.next_deadline(); }
 
-  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
+  void fenced(const FenceDone& fence, ClientOutputs& out) override;
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
   void begun(const wire::WorldBegun& world, ClientOutputs& out) override;

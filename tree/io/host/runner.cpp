@@ -18,7 +18,7 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
       node_(node),
       user_(user),
       links_(
-          io, transports, [this](Event event) { dispatch(std::move(event)); },
+          io, node::kMessageTypes, transports, [this](Event event) { dispatch(std::move(event)); },
           [this](LinkId link) { drained(link); }, [this](LinkId link) { return node_.remit(link); }),
       host_(
           io, watch, [this](Event event) { dispatch(std::move(event)); },

@@ -92,13 +92,15 @@ struct Links::Port {
   bool is_relayed = false;      // to us, over ...
   std::optional<TcpEnds> carrier;
 
-  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
-      : id(id_), reader(from, wire::kCoreTypes), greeting(io) {}
+  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from, const wire::MessageTypes& types)
+      : id(id_), reader(from, types), greeting(io) {}
 };
 
-Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-             std::function<void(proto::LinkId)> on_drained, Remits remit)
+Links::Links(asio::io_context& io, const wire::MessageTypes& types, Transports transports,
+             std::function<void(proto::Event)> sink, std::function<void(proto::LinkId)> on_drained,
+             Remits remit)
     : io_(io),
+      types_(types),
       transports_(transports),
       sink_(std::move(sink)),
       on_drained_(std::move(on_drained)),
@@ -112,7 +114,7 @@ Links::~Links() {
 }
 
 void Links::open_parent(std::unique_ptr<Link> link) {
-  auto port = std::make_shared<Port>(io_, proto::kParentLink, wire::LinkReader::From::parent);
+  auto port = std::make_shared<Port>(io_, proto::kParentLink, wire::LinkReader::From::parent, types_);
   port->link = std::move(link);
   port->heard = now();
   port->up = true;
@@ -140,7 +142,7 @@ void Links::start(const PortPtr& port) {
 }
 
 void Links::execute(const proto::Login& action) {
-  auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child);
+  auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child, types_);
   port->via = action.via;
   port->launcher = action.profile.launcher;
   const std::string command = stage(*port, action);
@@ -429,7 +431,7 @@ Result<void> Links::open_to_adopters(const std::string& socket) {
 
 Links::PortPtr Links::local_port(UniqueFd fd) {
   UniqueFd output{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3)};
-  auto port = std::make_shared<Port>(io_, proto::kAdopterLink, wire::LinkReader::From::parent);
+  auto port = std::make_shared<Port>(io_, proto::kAdopterLink, wire::LinkReader::From::parent, types_);
   port->link =
       std::make_unique<FdLinkHandle>(FdLink::make(io_, std::move(fd), std::move(output), {}, 0, nullptr));
   port->heard = now();

@@ -40,10 +40,10 @@ public:
 
   using Remits = std::function<wire::Remit(proto::LinkId)>;
 
-  /// `on_drained` is called when everything queued on a link has gone; `remit` says what is believed of what
-  /// comes over one.
-  Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-        std::function<void(proto::LinkId)> on_drained, Remits remit);
+  /// `types`: the messages that are known; must outlive the object. Calls `on_drained` when everything queued
+  /// on a link has been sent; `remit` returns how many hosts and processes a link's sender may speak for.
+  Links(asio::io_context& io, const wire::MessageTypes& types, Transports transports,
+        std::function<void(proto::Event)> sink, std::function<void(proto::LinkId)> on_drained, Remits remit);
   ~Links();
 
   /// Who comes to `socket` to adopt this launcher is let in, from the first call on: kAdopterLink. Error: why
@@ -98,6 +98,7 @@ private:
   void live_without_parent();
 
   asio::io_context& io_;
+  const wire::MessageTypes& types_;
   Transports transports_;
   std::function<void(proto::Event)> sink_;
   std::function<void(proto::LinkId)> on_drained_;

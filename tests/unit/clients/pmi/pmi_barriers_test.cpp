@@ -25,9 +25,9 @@ struct Bench : test::PmiBench {
     return said_to(process);
   }
   /// The one fence that it begins.
-  wire::FenceUp begins(std::uint32_t process, const std::string& line) {
+  FenceEntered begins(std::uint32_t process, const std::string& line) {
     CHECK(ask(process, line).empty());
-    const auto all = test::only<wire::FenceUp>(outputs);
+    const auto all = test::only<FenceEntered>(outputs);
     REQUIRE(all.size() == 1);
     return all[0];
   }
@@ -44,7 +44,7 @@ TEST_CASE("a group with others is a fence of its own, in which only its processe
   Bench b;
   b.ask(2, "cmd=put kvsname=k key=a value=1");
   b.ask(3, "cmd=put kvsname=k key=b value=2");
-  const wire::FenceUp up = b.begins(2, "cmd=barrier_in group=2,0:7");
+  const FenceEntered up = b.begins(2, "cmd=barrier_in group=2,0:7");
   CHECK(up.processes == 1);
   CHECK(up.fence == wire::Fence{kPmiService, {{0, 0}, {2, 2}}, 1, ":7"});
   CHECK(up.given == Bench::pair("a", "1"));
@@ -63,7 +63,7 @@ TEST_CASE("a process is in several barriers at a time, and asks meanwhile", "[pm
   const wire::Fence third = b.begins(2, "cmd=barrier_in group=1,2:1").fence;
   CHECK(b.ask(2, "cmd=barrier_in").empty());
   CHECK(b.ask(2, "cmd=put kvsname=k key=late value=1") == "cmd=put_result rc=0\n");
-  const wire::FenceUp plain = b.begins(3, "cmd=barrier_in");
+  const FenceEntered plain = b.begins(3, "cmd=barrier_in");
   CHECK(plain.given == Bench::pair("late", "1"));
   CHECK(b.ask(2, "cmd=put kvsname=k key=later value=2") == "cmd=put_result rc=0\n");
   b.over(third);
@@ -85,14 +85,14 @@ TEST_CASE("a barrier may be entered anew before the others have left it", "[pmi]
   Bench b;
   CHECK(b.ask(2, "cmd=barrier_in group=WORLD:5").empty());
   CHECK(b.ask(2, "cmd=barrier_in group=WORLD:5").empty());
-  CHECK(test::only<wire::FenceUp>(b.outputs).empty());
-  const wire::FenceUp first = b.begins(3, "cmd=barrier_in group=WORLD:5");
+  CHECK(test::only<FenceEntered>(b.outputs).empty());
+  const FenceEntered first = b.begins(3, "cmd=barrier_in group=WORLD:5");
   CHECK((first.fence.number == 1 && first.processes == 2 && first.fence.name == ":5"));
   CHECK(b.ask(3, "cmd=barrier_in group=WORLD:5").empty());
-  CHECK(test::only<wire::FenceUp>(b.outputs).empty());
+  CHECK(test::only<FenceEntered>(b.outputs).empty());
   b.over(first.fence);
   CHECK(b.both() == "cmd=barrier_out rc=0 tag=5\ncmd=barrier_out rc=0 tag=5\n");
-  const auto next = test::only<wire::FenceUp>(b.outputs);
+  const auto next = test::only<FenceEntered>(b.outputs);
   REQUIRE(next.size() == 1);
   CHECK((next[0].fence.number == 2 && next[0].processes == 2));
 }
@@ -103,7 +103,7 @@ TEST_CASE("a group of this host alone needs no fence of the job", "[pmi]") {
     CHECK(b.ask(2, "cmd=barrier_in group=" + group).empty());
     b.ask(3, "cmd=barrier_in group=" + group);
     CHECK(b.both() == "cmd=barrier_out rc=0 tag=4\ncmd=barrier_out rc=0 tag=4\n");
-    CHECK(test::only<wire::FenceUp>(b.outputs).empty());
+    CHECK(test::only<FenceEntered>(b.outputs).empty());
     CHECK(b.ask(2, "cmd=barrier_in group=2:9") == "cmd=barrier_out rc=0 tag=9\n");
     CHECK(b.ask(2, "cmd=barrier_in group=" + group).empty());
     b.server.lost({{3, 3}}, b.outputs);

@@ -33,9 +33,9 @@ struct Bench : test::PmiBench {
   /// Both enter; what their host gives.
   std::string fence() {
     CHECK(ask(2, "cmd=barrier_in").empty());
-    CHECK(test::only<wire::FenceUp>(outputs).empty());
+    CHECK(test::only<FenceEntered>(outputs).empty());
     CHECK(ask(3, "cmd=barrier_in").empty());
-    const auto up = test::only<wire::FenceUp>(outputs);
+    const auto up = test::only<FenceEntered>(outputs);
     REQUIRE(up.size() == 1);
     CHECK(up[0].processes == 2);
     CHECK(up[0].fence.processes == std::vector<wire::ProcessSet::Range>{{0, 3}});
@@ -145,7 +145,7 @@ TEST_CASE("who is left of a host enters for it, and hears that the fence has fai
   b.ask(2, "cmd=barrier_in");
   b.outputs.clear();
   b.server.lost({{3, 3}}, b.outputs);
-  const auto up = test::only<wire::FenceUp>(b.outputs);
+  const auto up = test::only<FenceEntered>(b.outputs);
   REQUIRE(up.size() == 1);
   CHECK(up[0].processes == 1);
   b.fenced(1, {}, "process 3 is lost");
@@ -505,7 +505,7 @@ TEST_CASE("a world has ranks, fences and a key-value space of its own", "[pmi]")
   b.ask(5, "cmd=barrier_in");
   CHECK(b.fence().empty());  // of the first world, meanwhile
   b.ask(6, "cmd=barrier_in");
-  const auto up = test::only<wire::FenceUp>(b.outputs);
+  const auto up = test::only<FenceEntered>(b.outputs);
   REQUIRE(up.size() == 1);
   CHECK((up[0].fence.processes == std::vector<wire::ProcessSet::Range>{{4, 6}} && up[0].fence.number == 1));
   CHECK((up[0].processes == 2 && up[0].given == Bench::pair("a", "b")));

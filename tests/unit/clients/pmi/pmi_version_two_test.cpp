@@ -50,7 +50,7 @@ struct Bench : test::PmiBench {
   }
   /// Both are in one now; what their host gives comes back, and what others give.
   void fence(const std::string& of_others) {
-    const auto up = test::only<wire::FenceUp>(outputs);
+    const auto up = test::only<FenceEntered>(outputs);
     REQUIRE(up.size() == 1);
     CHECK(up[0].processes == 2);
     outputs.clear();
@@ -181,7 +181,7 @@ TEST_CASE("a ring tells each process its place, and what its neighbours have giv
   CHECK(b.words_to(3) == "cmd=ring-response;rc=0;ring-count=0;ring-left=b;ring-right=a;");
   b.ask(3, "cmd=ring;ring-count=1;ring-left=a;ring-right=b;");
   b.ask(2, "cmd=ring;ring-count=1;ring-left=a;ring-right=b;");
-  const auto up = test::only<wire::FenceUp>(b.outputs);
+  const auto up = test::only<FenceEntered>(b.outputs);
   b.outputs.clear();
   b.server.fenced({up.at(0).fence, "process 0 is lost", std::make_shared<const std::string>()}, b.outputs);
   CHECK(b.words_to(2) == "cmd=ring-response;rc=1;errmsg=process_0_is_lost;");

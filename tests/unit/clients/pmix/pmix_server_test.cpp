@@ -7,7 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "kvs/fence/messages.hpp"
 #include "tests/unit/what_happened.hpp"
+#include "tree/wire/message_limits.hpp"
 
 namespace charmtree::pmix_server_test {
 
@@ -166,12 +168,12 @@ TEST_CASE("fences of a group are numbered, and what all have given goes to the c
   Bench b;
   b.begin();
   b.says(pmix::Entered{11, {{0, 5}}, "mine"});
-  auto up = b.said<wire::FenceUp>();
+  auto up = b.said<FenceEntered>();
   REQUIRE(up.size() == 1);
   CHECK(up[0].fence == wire::Fence{kService, {{0, 5}}, 1});
   CHECK((up[0].processes == 2 && up[0].given == "mine"));
   b.says(pmix::Entered{12, {{5, 5}, {3, 3}}, ""});
-  up = b.said<wire::FenceUp>();
+  up = b.said<FenceEntered>();
   CHECK(up.at(0).fence == wire::Fence{kService, {{3, 3}, {5, 5}}, 1});
   CHECK(up.at(0).processes == 1);
   b.outputs.clear();
@@ -182,7 +184,7 @@ TEST_CASE("fences of a group are numbered, and what all have given goes to the c
   CHECK((over[0].call == 12 && over[0].failure == "process 5 is lost"));
   CHECK((over[1].call == 11 && over[1].failure.empty() && *over[1].given == "all"));
   b.says(pmix::Entered{13, {{0, 5}}, ""});
-  CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+  CHECK(b.said<FenceEntered>().at(0).fence.number == 2);
 }
 
 TEST_CASE("groups of one name are fences of their own, with a number that all find and no other one has",
@@ -192,7 +194,7 @@ TEST_CASE("groups of one name are fences of their own, with a number that all fi
   std::vector<wire::Fence> fences;
   for (const auto& [call, name] : {std::pair{11, ""}, {12, "ocean"}, {13, "ice"}, {14, "ocean"}}) {
     b.says(pmix::Entered{static_cast<std::uint64_t>(call), {{0, 5}}, "mine", name});
-    fences.push_back(b.said<wire::FenceUp>().at(0).fence);
+    fences.push_back(b.said<FenceEntered>().at(0).fence);
   }
   CHECK(fences[1] == wire::Fence{kService, {{0, 5}}, 1, "ocean"});
   CHECK(fences[2] == wire::Fence{kService, {{0, 5}}, 1, "ice"});
@@ -228,7 +230,7 @@ TEST_CASE("a group whose name is too long, or one too many at a time, fails alon
     end(i);
   }
   b.says(pmix::Entered{1, {{2, 3}}, "", "7"});
-  CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+  CHECK(b.said<FenceEntered>().at(0).fence.number == 2);
 }
 
 namespace {
@@ -262,7 +264,7 @@ TEST_CASE("a host counts the fences of all processes, however many names some ha
   b.begin();
   const auto fence = [&](const std::string& name) {
     b.says(pmix::Entered{1, {{2, 3}}, "", name});
-    const auto up = b.said<wire::FenceUp>();
+    const auto up = b.said<FenceEntered>();
     REQUIRE(up.size() == 1);
     b.server.fenced({up[0].fence, "", std::make_shared<const std::string>()}, b.outputs);
     b.outputs.clear();
@@ -293,9 +295,11 @@ TEST_CASE("a group that lies in more ranges than a launcher may say fails alone"
       entered.processes.push_back({2 + 2 * i, 2 + 2 * i});
     outputs.clear();
     server.received(kHelper, pmix::encode(entered), Instant{1s}, outputs);
-    const auto up = test::only<wire::FenceUp>(outputs);
+    const auto up = test::only<FenceEntered>(outputs);
     CHECK(up.size() == 1 - more);
-    if (more == 0) CHECK(wire::encode_frames(up.at(0))->size() < wire::kMaxSaid);
+    if (more == 0)
+      CHECK(wire::encode_frames(kvs::FenceUp{up.at(0).fence, 0, up.at(0).processes, up.at(0).given})->size() <
+            wire::kMaxSaid);
   }
 }
 
@@ -313,7 +317,7 @@ TEST_CASE("a fence that has failed before it was entered here fails then", "[pmi
   b.begin();
   b.server.fenced({{kService, {{0, 5}}, 1}, "process 5 is lost", {}}, b.outputs);
   b.says(pmix::Entered{11, {{0, 5}}, ""});
-  CHECK(b.said<wire::FenceUp>().empty());
+  CHECK(b.said<FenceEntered>().empty());
   CHECK(b.told<pmix::Over>().at(0).failure == "process 5 is lost");
 }
 
@@ -399,8 +403,8 @@ TEST_CASE("processes of a world that begins wait for the helper's word", "[pmix]
   b.says(pmix::Connected{9});
   CHECK(b.said<Joined>().at(0).process == 9);
   b.says(pmix::Entered{52, {{0, 5}, {6, 9}}, ""});  // parents and children together
-  CHECK(b.said<wire::FenceUp>().at(0).fence.processes == std::vector<wire::ProcessSet::Range>{{0, 9}});
-  CHECK(b.said<wire::FenceUp>().at(0).processes == 4);
+  CHECK(b.said<FenceEntered>().at(0).fence.processes == std::vector<wire::ProcessSet::Range>{{0, 9}});
+  CHECK(b.said<FenceEntered>().at(0).processes == 4);
 }
 
 TEST_CASE("a helper that comes late is told of all worlds", "[pmix]") {

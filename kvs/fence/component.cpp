@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvs/fence_part.hpp"
+#include "kvs/fence/component.hpp"
 
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include "kvs/given.hpp"
+#include "kvs/fence/given.hpp"
 #include "tree/clients/group_fences.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/launch.hpp"
 #include "tree/overlay/trust.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::kvs {
+
+using namespace proto;
 
 namespace {
 
@@ -22,7 +24,7 @@ bool is_everybody(const Ranges& ranges, const wire::JobSpec& job) {
   return wire::size_of(ranges) == job.processes;
 }
 
-/// Those of the group that are behind this link.
+/// Counts the processes of the group that are below this link.
 std::uint64_t below(LinkId link, const Ranges& group, const Seat& seat) {
   const Subtree& subtree = seat.launch.subtree();
   if (is_everybody(group, seat.job)) return subtree.most_processes_of(link);
@@ -31,7 +33,7 @@ std::uint64_t below(LinkId link, const Ranges& group, const Seat& seat) {
   return found == by_link.end() ? 0 : wire::size_of(found->second);
 }
 
-/// Those of the group that are here or below.
+/// Counts the processes of the group that are here or below.
 std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   const Subtree& subtree = seat.launch.subtree();
   static const LocalProcesses kNone;
@@ -42,22 +44,23 @@ std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   return size;
 }
 
-const wire::Fence& fence_of(const FencePart::Pieces& pieces) {
+const wire::Fence& fence_of(const FenceComponent::Pieces& pieces) {
   return pieces.front().fence;
 }
 
-std::size_t bytes_in(const FencePart::Pieces& pieces) {
+std::size_t bytes_in(const FenceComponent::Pieces& pieces) {
   std::size_t bytes = fence_of(pieces).name.size();
-  for (const wire::FenceDown& piece : pieces) bytes += piece.given ? piece.given->size() : 0;
+  for (const FenceDown& piece : pieces) bytes += piece.given ? piece.given->size() : 0;
   return bytes;
 }
 
-/// Those that may need a fence again: of this host and of several children together (kParentLink), or of one
-/// child. Nothing: of neither.
+/// The processes that may enter a fence again: those of one child (share: its link), or those of this host
+/// and of several children together (share: kParentLink).
 struct Concerned {
   std::uint64_t share = kParentLink;
   std::size_t processes = 0;
 };
+/// Returns nothing if no process of the group is here or below.
 std::optional<Concerned> concerned(const Ranges& group, const Seat& seat) {
   const Subtree& subtree = seat.launch.subtree();
   const LocalProcesses local = seat.processes != nullptr ? seat.processes->local() : LocalProcesses{};
@@ -73,15 +76,15 @@ std::optional<Concerned> concerned(const Ranges& group, const Seat& seat) {
 
 template <class F>
 void in_pieces(const std::string& whole, F&& act) {
-  for (std::size_t at = 0;; at += FencePart::kMostPiece) {
-    const bool more = whole.size() - at > FencePart::kMostPiece;
-    act(at, whole.substr(at, FencePart::kMostPiece), more);
+  for (std::size_t at = 0;; at += FenceComponent::kMostPiece) {
+    const bool more = whole.size() - at > FenceComponent::kMostPiece;
+    act(at, whole.substr(at, FenceComponent::kMostPiece), more);
     if (!more) return;
   }
 }
 
-FencePart::Pieces pieces_of(const wire::Fence& fence, const std::string& packed) {
-  FencePart::Pieces pieces;
+FenceComponent::Pieces pieces_of(const wire::Fence& fence, const std::string& packed) {
+  FenceComponent::Pieces pieces;
   in_pieces(packed, [&](std::size_t at, std::string piece, bool more) {
     pieces.push_back({fence, {}, std::make_shared<const std::string>(std::move(piece)), at, more});
   });
@@ -90,91 +93,92 @@ FencePart::Pieces pieces_of(const wire::Fence& fence, const std::string& packed)
 
 }  // namespace
 
-void FencePart::Open::enter(std::uint32_t processes, std::uint64_t asked, std::string more) {
+void FenceComponent::Open::enter(std::uint32_t processes, std::uint64_t asked, std::string more) {
   entered += processes;
   requests += asked;
   given.empty() ? given = std::move(more) : given += more;
 }
 
-FencePart::Open& FencePart::open(const wire::Fence& fence, Turn& turn) {
+FenceComponent::Open& FenceComponent::open(const wire::Fence& fence, Turn& turn) {
   const auto [place, is_new] = open_.try_emplace(fence);
   if (is_new) place->second.begun = turn.now();
   fresh_.insert(fence);
   return place->second;
 }
 
-FencePart::AllOpen::iterator FencePart::close(AllOpen::iterator open) {
+FenceComponent::AllOpen::iterator FenceComponent::close(AllOpen::iterator open) {
   for (const auto& [link, given] : open->second.below) {
-    Said& said = said_[link];
-    --said.fences;
-    said.bytes -= given.bytes;
+    Total& total = totals_[link];
+    --total.fences;
+    total.bytes -= given.bytes;
   }
   fresh_.erase(open->first);
   return open_.erase(open);
 }
 
-/// A child is in a fence with the processes below it, once, and in no more fences than there can be.
-bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const {
+/// Checks that a child enters a fence once for each process below it, and no more fences than these can be
+/// in.
+bool FenceComponent::is_allowed(LinkId link, const FenceUp& piece, Turn& turn) const {
   const Seat seat = turn.seat();
   const bool is_empty = piece.processes == 0 && piece.given.empty();
   if (is_empty || piece.fence.processes.back().last >= seat.job.processes) return false;
   const std::uint64_t most = below(link, piece.fence.processes, seat);
   const std::uint64_t most_here = seat.launch.subtree().most_processes_of(link);
-  const auto found = said_.find(link);
-  const Said said = found == said_.end() ? Said{} : found->second;
+  const auto found = totals_.find(link);
+  const Total total = found == totals_.end() ? Total{} : found->second;
   std::uint64_t entered = piece.processes;
   if (const auto open = open_.find(piece.fence); open != open_.end()) {
     const auto given = open->second.below.find(link);
     entered += given == open->second.below.end() ? 0 : given->second.processes;
   }
-  return most > 0 && entered <= most && said.fences < wire::kMostFencesAtOnce * most_here &&
-         said.bytes + piece.given.size() <= kMostGivenAtOnce * wire::kMostGiven * most_here;
+  return most > 0 && entered <= most && total.fences < wire::kMostFencesAtOnce * most_here &&
+         total.bytes + piece.given.size() <= kMostGivenAtOnce * wire::kMostGiven * most_here;
 }
 
-void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
+void FenceComponent::up(LinkId link, FenceUp piece, Turn& turn) {
   begin_epoch(turn);
-  if (piece.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
-  if (!may_say(link, piece, turn)) return turn.give_up(link, Trust::lie());
+  if (piece.epoch != epoch_) return;  // the child is about to receive ours, and enters again
+  if (!is_allowed(link, piece, turn)) return turn.give_up(link, Trust::lie());
   if (Pieces known = answer(piece.fence, turn); !known.empty()) {
-    for (wire::FenceDown& each : known) turn.hand_down_by(link, std::move(each));
-    const Seat seat = turn.seat();  // a root that has taken over may not know it yet
+    for (FenceDown& each : known) turn.hand_down_by(link, std::move(each));
+    const Seat seat = turn.seat();  // a root that has taken over may not know this fence
     if (seat.is_root() || !seat.job.keeps_alive()) return;
   }
   Open& fence = open(piece.fence, turn);
   const auto [given, is_first] = fence.below.try_emplace(link);
   given->second.processes += piece.processes;
   given->second.bytes += piece.given.size();
-  Said& said = said_[link];
-  said.fences += is_first ? 1 : 0;
-  said.bytes += piece.given.size();
+  Total& total = totals_[link];
+  total.fences += is_first ? 1 : 0;
+  total.bytes += piece.given.size();
   fence.enter(piece.processes, piece.requests, std::move(piece.given));
 }
 
-void FencePart::add(wire::FenceUp own, Turn& turn) {
+void FenceComponent::on(const FenceEntered& own, Turn& turn) {
   begin_epoch(turn);
   Open& fence = open(own.fence, turn);
   fence.enter(own.processes, own.requests, own.given);
-  fence.own = std::move(own);
+  fence.own = own;
 }
 
-void FencePart::begin_epoch(Turn& turn) {
+void FenceComponent::begin_epoch(Turn& turn) {
   const std::uint32_t epoch = turn.seat().progress.epoch;
   if (std::exchange(epoch_, epoch) != epoch) open_again(turn);
 }
 
-void FencePart::open_again(Turn& turn) {
+void FenceComponent::open_again(Turn& turn) {
   fresh_.clear();
-  said_.clear();
+  totals_.clear();
   for (auto& [fence, open] : std::exchange(open_, {})) {
-    if (open.own) add(std::move(*open.own), turn);
+    if (open.own) on(*open.own, turn);
   }
-  last_.for_each([&](const wire::FenceUp& own) {
-    if (!open_.contains(own.fence)) add(own, turn);
+  last_.for_each([&](const FenceEntered& own) {
+    if (!open_.contains(own.fence)) on(own, turn);
   });
 }
 
-/// How it has ended; at the root also how it must end.
-FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const {
+/// Returns the end of a finished fence; at the root also the end of one that must fail.
+FenceComponent::Pieces FenceComponent::answer(const wire::Fence& fence, Turn& turn) const {
   const Seat seat = turn.seat();
   if (const Pieces* over = over_.find(fence)) return *over;
   std::string failure = loss_of(fence, seat.progress.lost);
@@ -182,24 +186,31 @@ FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const 
   return {{fence, std::move(failure), std::make_shared<const std::string>()}};
 }
 
-void FencePart::keep(const Pieces& over, Turn& turn) {
+void FenceComponent::keep(const Pieces& over, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.job.repairs()) return;
   const auto those = concerned(fence_of(over).processes, seat);
   if (those) over_.keep(fence_of(over), over, those->share, bytes_in(over), most_kept(those->processes));
 }
 
-/// Only to children below which a process of the group is: the fences of some hosts fill no link to another
-/// one. A child that is in the group itself enters no further fence while it takes nothing (LinkFlow).
-void FencePart::hand_down(const wire::FenceDown& piece, Turn& turn) {
+/// Sends the piece to the children below which a process of the group is, so that fences of some hosts fill
+/// no link to other hosts. A child in the group that reads nothing enters no further fence (LinkFlow).
+void FenceComponent::hand_down(const FenceDown& piece, Turn& turn) {
   const Seat seat = turn.seat();
   const Ranges& group = piece.fence.processes;
   if (is_everybody(group, seat.job)) return turn.hand_down_all(piece);
   for (const auto& [link, ranges] : seat.launch.subtree().split(group)) turn.hand_down_by(link, piece);
 }
 
-/// Pieces come in their order; of one that has come over two ways the second begins anew.
-FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
+void FenceComponent::down(const FenceDown& piece, Turn& turn) {
+  const Pieces pieces = receive(piece, turn);
+  if (pieces.empty()) return;
+  const std::size_t most = wire::kMostGiven * std::size_t{turn.seat().job.processes};
+  turn.tell(whole_fence(pieces, most));
+}
+
+/// Pieces arrive in order. After a change of parent they may arrive again from the beginning.
+FenceComponent::Pieces FenceComponent::receive(const FenceDown& piece, Turn& turn) {
   hand_down(piece, turn);
   if (!piece.failure.empty() || !piece.given) {
     over({piece}, turn);
@@ -212,7 +223,7 @@ FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
   pieces.push_back(piece);
   if (piece.more) return {};
   Pieces whole = std::move(pieces);
-  // Also what is left of those before it, which nobody awaits.
+  // No process waits for earlier fences of the group: their pieces are dropped, too.
   for (auto each = arriving_.lower_bound(piece.fence.first()); each != arriving_.end() &&
                                                                each->first.same_group(piece.fence) &&
                                                                each->first.number <= piece.fence.number;)
@@ -221,15 +232,15 @@ FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
   return whole;
 }
 
-/// Of one that has failed, another host may still wait for the end of one before it.
-void FencePart::over(const Pieces& pieces, Turn& turn) {
+/// When a fence has failed, another host may still wait for the end of an earlier one of its group.
+void FenceComponent::over(const Pieces& pieces, Turn& turn) {
   const wire::Fence& fence = fence_of(pieces);
   const bool is_good = pieces.front().failure.empty();
   if (is_good) keep(pieces, turn);
   const Seat seat = turn.seat();
   const auto found = open_.find(fence);
   if (found != open_.end() && found->second.own && is_good && seat.job.keeps_alive()) {
-    wire::FenceUp own = std::move(*found->second.own);
+    FenceEntered own = std::move(*found->second.own);
     const std::size_t bytes = own.fence.name.size() + own.given.size();
     const std::size_t here = seat.processes != nullptr ? seat.processes->local().size() : 1;
     last_.keep(fence, std::move(own), kParentLink, bytes, most_kept(here));
@@ -239,10 +250,10 @@ void FencePart::over(const Pieces& pieces, Turn& turn) {
     each = is_good || each->first.number == fence.number ? close(each) : std::next(each);
 }
 
-void FencePart::turn(Turn& turn) {
+void FenceComponent::turn(Turn& turn) {
   begin_epoch(turn);
   const std::uint32_t below = turn.seat().launch.subtree().processes();
-  if (std::exchange(below_, below) > below) {  // whoever was waited for may be another's now
+  if (std::exchange(below_, below) > below) {  // a missing process may be below another launcher now
     for (const auto& [fence, open] : open_) {
       if (open.entered > open.sent) fresh_.insert(fence);
     }
@@ -252,14 +263,14 @@ void FencePart::turn(Turn& turn) {
   }
 }
 
-void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
+void FenceComponent::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.is_root()) {
-    const bool fails = !loss_of(fence, seat.progress.lost).empty();  // which the root says
+    const bool fails = !loss_of(fence, seat.progress.lost).empty();  // the root ends it
     const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
     if (!complete || turn.way_up() != WayUp::open) return;
     in_pieces(std::exchange(open.given, {}), [&](std::size_t, std::string piece, bool more) {
-      wire::FenceUp up{fence, epoch_, 0, std::move(piece)};
+      FenceUp up{fence, epoch_, 0, std::move(piece)};
       if (!more) up.processes = open.entered - open.sent;
       if (!more) up.requests = std::exchange(open.requests, 0);
       turn.hand_up(std::move(up));
@@ -272,8 +283,8 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   if (seat.job.reports.stamps)
     turn.act(FenceOver{fence, open.requests, open.given.size(), open.begun, turn.now()});
   close(open_.find(fence));
-  for (const wire::FenceDown& piece : pieces) hand_down(piece, turn);
+  for (const FenceDown& piece : pieces) hand_down(piece, turn);
   keep(pieces, turn);
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::kvs

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences that are over and must be answered again after a repair: the last one of each group and name, of
-// those that a process may still be in. A program may make up names without end. So fences have shares, by
-// where their processes are, and a share keeps the latest fences only: its processes can be in no more at a
-// time (wire::kMostFencesAtOnce each), and what comes down a link comes in order. So whoever has not come out
-// of an older fence has not come out of the later ones, either. Where one process makes all of a share's
-// fences while another one is cut off, an older one may be missing: then the fence is entered again.
+// Finished fences that may have to be answered again after a repair: the last one of each group and name. A
+// program may use any number of names, so fences are kept in shares, by where their processes are, and a
+// share keeps its latest fences only. That suffices: its processes wait in no more at a time
+// (wire::kMostFencesAtOnce each), and a link delivers in order, so a process that has not left an older fence
+// has not left the later ones either. If one process makes all fences of a share while another one is cut
+// off, an older fence may be missing; it is then entered again.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 #include <tuple>
 #include <utility>
 
-#include "tree/wire/kvs_messages.hpp"
+#include "tree/wire/fence.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::kvs {
 
 /// Orders fences so that those of one group and name follow each other, by their number.
 struct ByGroup {
   bool operator()(const wire::Fence& a, const wire::Fence& b) const {
-    return std::tie(a.service, a.processes, a.name, a.number) <
-           std::tie(b.service, b.processes, b.name, b.number);
+    return std::tie(a.protocol, a.processes, a.name, a.number) <
+           std::tie(b.protocol, b.processes, b.name, b.number);
   }
 };
 
@@ -82,4 +82,4 @@ private:
   std::uint64_t last_ = 0;
 };
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::kvs

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvs/given.hpp"
+#include "kvs/fence/given.hpp"
 
 #include <zlib.h>
 
 #include "tree/wire/codec.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::kvs {
 
 namespace {
 /// What is smaller is sent before it could be packed.
@@ -47,16 +47,16 @@ std::optional<std::string> unpack_given(std::string_view packed, std::size_t mos
   return given;
 }
 
-wire::FenceDown whole_fence(const std::vector<wire::FenceDown>& pieces, std::size_t most) {
-  const wire::FenceDown& first = pieces.front();
-  if (!first.failure.empty() || !first.given) return first;
+proto::FenceDone whole_fence(const std::vector<FenceDown>& pieces, std::size_t most) {
+  const FenceDown& first = pieces.front();
+  if (!first.failure.empty() || !first.given) return {first.fence, first.failure, first.given};
   std::string joined;
   if (pieces.size() > 1) {
-    for (const wire::FenceDown& each : pieces) joined += *each.given;
+    for (const FenceDown& each : pieces) joined += *each.given;
   }
   auto given = unpack_given(pieces.size() > 1 ? joined : *first.given, most);
   return {first.fence, given ? "" : "what its hosts have given cannot be unpacked",
           std::make_shared<const std::string>(given ? std::move(*given) : std::string{})};
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::kvs

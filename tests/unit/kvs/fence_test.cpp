@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvs/fence_part.hpp"
+#include "kvs/fence/component.hpp"
 
 #include <fmt/format.h>
 
-#include "kvs/given.hpp"
+#include "kvs/fence/given.hpp"
 #include "tests/unit/part_bench.hpp"
 
-namespace charmtree::fence_part_test {
+namespace charmtree::fence_test {
 
+using namespace charmtree::kvs;
 using namespace charmtree::proto;
 using Role = test::PartBench::Role;
 
@@ -24,46 +25,46 @@ struct Bench : test::PartBench {
     part.up(link, {fence(number), progress.epoch, processes, std::move(given)}, *this);
     part.turn(*this);
   }
-  std::vector<wire::FenceUp> up() {
-    std::vector<wire::FenceUp> all;
-    for (const wire::Message& each : std::exchange(handed_up, {})) all.push_back(get<wire::FenceUp>(each));
+  std::vector<FenceUp> up() {
+    std::vector<FenceUp> all;
+    for (const wire::Message& each : std::exchange(handed_up, {})) all.push_back(get<FenceUp>(each));
     return all;
   }
-  static wire::FenceDown unpacked(wire::FenceDown down) {
+  static FenceDown unpacked(FenceDown down) {
     if (down.failure.empty())
       down.given = std::make_shared<const std::string>(unpack_given(*down.given, 1U << 20).value());
     return down;
   }
   /// Each piece once, though it goes to several children.
-  std::vector<wire::FenceDown> pieces_down() {
-    std::vector<wire::FenceDown> all;
+  std::vector<FenceDown> pieces_down() {
+    std::vector<FenceDown> all;
     for (const auto& [link, message] : std::exchange(handed_down, {})) {
-      const auto& piece = get<wire::FenceDown>(message);
+      const auto& piece = get<FenceDown>(message);
       const bool is_new = all.empty() || all.back().fence != piece.fence || all.back().offset != piece.offset;
       if (is_new) all.push_back(piece);
     }
     return all;
   }
-  std::vector<wire::FenceDown> down() {
-    std::vector<wire::FenceDown> all = pieces_down();
-    for (wire::FenceDown& each : all) each = unpacked(std::move(each));
+  std::vector<FenceDown> down() {
+    std::vector<FenceDown> all = pieces_down();
+    for (FenceDown& each : all) each = unpacked(std::move(each));
     return all;
   }
 
-  std::vector<std::pair<LinkId, wire::FenceDown>> answers() {
-    std::vector<std::pair<LinkId, wire::FenceDown>> all;
+  std::vector<std::pair<LinkId, FenceDown>> answers() {
+    std::vector<std::pair<LinkId, FenceDown>> all;
     for (const auto& [link, message] : std::exchange(handed_down, {}))
-      all.emplace_back(link, unpacked(get<wire::FenceDown>(message)));
+      all.emplace_back(link, unpacked(get<FenceDown>(message)));
     return all;
   }
 
-  FencePart part;
+  FenceComponent part;
   LinkId first = child(), second = child();
 };
 
 }  // namespace
 
-TEST_CASE("one message goes up when all below are in", "[fence_part]") {
+TEST_CASE("one message goes up when all below are in", "[fences]") {
   Bench b{Role::below};
   b.enter(b.first, "a");
   CHECK(b.up().empty());
@@ -77,7 +78,7 @@ TEST_CASE("one message goes up when all below are in", "[fence_part]") {
   CHECK(b.given_up.empty());
 }
 
-TEST_CASE("the root ends a fence when all are in, for everybody", "[fence_part]") {
+TEST_CASE("the root ends a fence when all are in, for everybody", "[fences]") {
   Bench b{Role::root};
   b.enter(b.second, "b");
   CHECK(b.down().empty());
@@ -90,7 +91,7 @@ TEST_CASE("the root ends a fence when all are in, for everybody", "[fence_part]"
   CHECK(b.down().empty());
 }
 
-TEST_CASE("a fence goes on when the host that it waited for is another launcher's", "[fence_part]") {
+TEST_CASE("a fence goes on when the host that it waited for is another launcher's", "[fences]") {
   Bench b{Role::below};
   b.part.turn(b);
   b.enter(b.first, "a");
@@ -104,7 +105,7 @@ TEST_CASE("a fence goes on when the host that it waited for is another launcher'
   CHECK(b.up().empty());
 }
 
-TEST_CASE("what a fence took is recorded where somebody wants to know", "[fence_part]") {
+TEST_CASE("what a fence took is recorded where somebody wants to know", "[fences]") {
   for (const bool wanted : {true, false}) {
     Bench b{Role::root};
     b.job.reports.stamps = wanted;
@@ -122,7 +123,7 @@ TEST_CASE("what a fence took is recorded where somebody wants to know", "[fence_
   }
 }
 
-TEST_CASE("what is given is packed if that is worth it, and unpacked as it was", "[fence_part]") {
+TEST_CASE("what is given is packed if that is worth it, and unpacked as it was", "[fences]") {
   std::string much;
   for (int i = 0; i < 20000; ++i) much += fmt::format("tcp://10.0.{}.{}:4242;", i / 250, i % 250);
   const std::string packed = pack_given(much);
@@ -137,14 +138,14 @@ TEST_CASE("what is given is packed if that is worth it, and unpacked as it was",
   }
 }
 
-TEST_CASE("what is too large for one message goes in pieces, up and down", "[fence_part]") {
+TEST_CASE("what is too large for one message goes in pieces, up and down", "[fences]") {
   Random random{7};
   std::string much;
-  while (much.size() < FencePart::kMostPiece * 5 / 2) much += std::to_string(random.next());
+  while (much.size() < FenceComponent::kMostPiece * 5 / 2) much += std::to_string(random.next());
   Bench below{Bench::Role::below}, root{Bench::Role::root};
   below.job.processes = root.job.processes = 1000;  // who may give so much
   for (Bench* each : {&below, &root}) {
-    each->part.add({each->fence(), 0, 0, much}, *each);
+    each->part.on({each->fence(), 0, much}, *each);
     each->enter(each->first, "a");
     each->enter(each->second, "b");
   }
@@ -152,8 +153,8 @@ TEST_CASE("what is too large for one message goes in pieces, up and down", "[fen
   std::uint32_t entered = 0;
   const auto up = below.up();
   CHECK(up.size() == 3);
-  for (const wire::FenceUp& each : up) {
-    CHECK(each.given.size() <= FencePart::kMostPiece);
+  for (const FenceUp& each : up) {
+    CHECK(each.given.size() <= FenceComponent::kMostPiece);
     all += each.given;
     entered += each.processes;
   }
@@ -161,24 +162,25 @@ TEST_CASE("what is too large for one message goes in pieces, up and down", "[fen
 
   const auto pieces = root.pieces_down();
   REQUIRE(pieces.size() == 2);  // packed
-  const auto down = [&](std::size_t which) { return below.part.down(pieces[which], below); };
+  const auto down = [&](std::size_t which) { return below.part.receive(pieces[which], below); };
   CHECK(down(0).empty());
   CHECK(down(0).empty());  // from another parent, which begins anew
   const auto both = down(1);
   REQUIRE(both.size() == 2);
-  const wire::FenceDown whole = whole_fence(both, much.size() + 2);
+  const FenceDone whole = whole_fence(both, much.size() + 2);
   CHECK((whole.failure.empty() && *whole.given == much + "ab"));
   CHECK_FALSE(whole_fence(both, much.size()).failure.empty());
   CHECK(down(1).empty());  // of which the beginning is missing
 }
 
-TEST_CASE("what comes down and cannot be unpacked fails", "[fence_part]") {
+TEST_CASE("what comes down and cannot be unpacked fails", "[fences]") {
   Bench b{Bench::Role::below};
-  const auto all = b.part.down({b.fence(), {}, std::make_shared<const std::string>("\x7f nonsense")}, b);
-  CHECK(whole_fence(all, 99).failure == "what its hosts have given cannot be unpacked");
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>("\x7f nonsense")}, b);
+  REQUIRE(b.news.size() == 1);
+  CHECK(get<FenceDone>(b.news[0]).failure == "what its hosts have given cannot be unpacked");
 }
 
-TEST_CASE("requests are summed up on the way", "[fence_part]") {
+TEST_CASE("requests are summed up on the way", "[fences]") {
   Bench b{Role::below};
   b.part.up(b.first, {b.fence(), 0, 1, "a", 3}, b);
   b.part.up(b.second, {b.fence(), 0, 1, "b", 4}, b);
@@ -186,7 +188,7 @@ TEST_CASE("requests are summed up on the way", "[fence_part]") {
   CHECK(b.up().at(0).requests == 7);
 }
 
-TEST_CASE("the end of a fence goes only where its processes are", "[fence_part]") {
+TEST_CASE("the end of a fence goes only where its processes are", "[fences]") {
   const auto links = [](Bench& b) {
     std::vector<LinkId> all;
     for (const auto& [link, message] : b.answers()) all.push_back(link);
@@ -210,7 +212,7 @@ TEST_CASE("the end of a fence goes only where its processes are", "[fence_part]"
   CHECK(links(root) == std::vector{root.second});
 }
 
-TEST_CASE("fences of one group may be in flight together, and those of others", "[fence_part]") {
+TEST_CASE("fences of one group may be in flight together, and those of others", "[fences]") {
   Bench b{Role::root};
   b.enter(b.first, "1", 1);
   b.enter(b.first, "2", 2);
@@ -223,7 +225,7 @@ TEST_CASE("fences of one group may be in flight together, and those of others", 
   CHECK(*b.down().at(0).given == "x");
 }
 
-TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]") {
+TEST_CASE("a child that speaks for more than it has is given up", "[fences]") {
   Bench b{Role::below};
   SECTION("at once") {
     b.enter(b.first, "a", 1, 2);
@@ -250,7 +252,7 @@ TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]"
     b.enter(b.first, "", wire::kMostFencesAtOnce + 1);
   }
   SECTION("with more than a process may give") {
-    b.enter(b.first, std::string(FencePart::kMostGivenAtOnce * wire::kMostGiven, 'x'));
+    b.enter(b.first, std::string(FenceComponent::kMostGivenAtOnce * wire::kMostGiven, 'x'));
     CHECK(b.given_up.empty());
     b.enter(b.first, "y", 2);
   }
@@ -258,7 +260,7 @@ TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]"
   CHECK(b.given_up[0].first == b.first);
 }
 
-TEST_CASE("in a new epoch all is counted anew, and what is of another one is not heard", "[fence_part]") {
+TEST_CASE("in a new epoch all is counted anew, and what is of another one is not heard", "[fences]") {
   Bench b{Role::below, true};
   b.enter(b.first, "a");
   ++b.progress.epoch;
@@ -273,7 +275,7 @@ TEST_CASE("in a new epoch all is counted anew, and what is of another one is not
   CHECK(up[0].given == "ba");
 }
 
-TEST_CASE("who still waits in a fence that is over hears so again, and nobody else", "[fence_part]") {
+TEST_CASE("who still waits in a fence that is over hears so again, and nobody else", "[fences]") {
   Bench b{Role::root, true};
   b.enter(b.first, "a");
   b.enter(b.second, "b");
@@ -287,7 +289,7 @@ TEST_CASE("who still waits in a fence that is over hears so again, and nobody el
   CHECK(*answers[0].second.given == "ab");
 }
 
-TEST_CASE("a launcher that has heard of the end of a fence says it to a child that has not", "[fence_part]") {
+TEST_CASE("a launcher that has heard of the end of a fence says it to a child that has not", "[fences]") {
   Bench b{Role::below, true};
   if (GENERATE(false, true)) b.job.loss.keep_alive = 60s;
   b.part.down({b.fence(), {}, std::make_shared<const std::string>(pack_given("ab"))}, b);
@@ -298,7 +300,7 @@ TEST_CASE("a launcher that has heard of the end of a fence says it to a child th
   CHECK(b.up().size() == (b.job.keeps_alive() ? 1 : 0));
 }
 
-TEST_CASE("a fence with a lost process fails for each who enters it", "[fence_part]") {
+TEST_CASE("a fence with a lost process fails for each who enters it", "[fences]") {
   SECTION("at the root") {
     Bench b{Role::root, true};
     b.enter(b.first, "a");
@@ -328,7 +330,7 @@ TEST_CASE("a fence with a lost process fails for each who enters it", "[fence_pa
   }
 }
 
-TEST_CASE("what is over below is forgotten, and a launcher without a parent waits for one", "[fence_part]") {
+TEST_CASE("what is over below is forgotten, and a launcher without a parent waits for one", "[fences]") {
   Bench b{Role::below, true};
   b.way = WayUp::awaited;
   b.enter(b.first, "a");
@@ -342,21 +344,21 @@ TEST_CASE("what is over below is forgotten, and a launcher without a parent wait
 }
 
 TEST_CASE("another root is told again of the fence that a host came out of last, and of the one it is in",
-          "[fence_part]") {
+          "[fences]") {
   const auto again = [](bool keeps_alive) {
     Bench b{Role::below, true};
     if (keeps_alive) b.job.loss.keep_alive = 60s;
     const auto own = [&](std::uint32_t number) {
-      return wire::FenceUp{{2, {{4, 4}}, number}, 0, 1, std::to_string(number)};
+      return FenceEntered{{2, {{4, 4}}, number}, 1, std::to_string(number)};
     };
-    b.part.add(own(1), b);
+    b.part.on(own(1), b);
     b.part.down({own(1).fence, {}, std::make_shared<const std::string>(pack_given(""))}, b);
-    b.part.add(own(2), b);
+    b.part.on(own(2), b);
     std::string given;
     for (int epoch = 1; epoch <= 2; ++epoch) {  // the second root may be lost, too
       ++b.progress.epoch;
       b.part.turn(b);
-      for (const wire::FenceUp& each : b.up()) given += each.given + ";";
+      for (const FenceUp& each : b.up()) given += each.given + ";";
     }
     return given;
   };
@@ -364,8 +366,7 @@ TEST_CASE("another root is told again of the fence that a host came out of last,
   CHECK(again(false) == "2;2;");
 }
 
-TEST_CASE("fences whose names never come again are kept in bounds, each child has its share",
-          "[fence_part]") {
+TEST_CASE("fences whose names never come again are kept in bounds, each child has its share", "[fences]") {
   Bench b{Role::root, true};
   const auto enter = [&](LinkId link, std::uint32_t process, int name) {
     b.part.up(link, {{2, {{process, process}}, 1, fmt::format("tag {}", name)}, 0, 1, "x"}, b);
@@ -389,7 +390,7 @@ TEST_CASE("fences whose names never come again are kept in bounds, each child ha
   CHECK(b.given_up.empty());
 }
 
-TEST_CASE("what is kept of fences has a limit in bytes, too", "[fence_part]") {
+TEST_CASE("what is kept of fences has a limit in bytes, too", "[fences]") {
   Bench b{Role::root, true};
   Random random{3};
   for (int name = 0; name < 100; ++name) {
@@ -399,10 +400,10 @@ TEST_CASE("what is kept of fences has a limit in bytes, too", "[fence_part]") {
     b.part.turn(b);
   }
   CHECK(b.down().size() == 100);
-  CHECK(b.part.kept() <= FencePart::most_kept(1).bytes / (wire::kMostGiven / 4));
+  CHECK(b.part.kept() <= FenceComponent::most_kept(1).bytes / (wire::kMostGiven / 4));
 }
 
-TEST_CASE("a launcher keeps no fence in which nobody here or below is", "[fence_part]") {
+TEST_CASE("a launcher keeps no fence in which nobody here or below is", "[fences]") {
   Bench b{Role::below, true};
   const auto nothing = std::make_shared<const std::string>(pack_given(""));
   b.part.down({{2, {{4, 5}}, 1, "ours"}, "", nothing, 0, false}, b);
@@ -410,4 +411,4 @@ TEST_CASE("a launcher keeps no fence in which nobody here or below is", "[fence_
   CHECK(b.part.kept() == 1);
 }
 
-}  // namespace charmtree::fence_part_test
+}  // namespace charmtree::fence_test

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of services, in the order in which their components act at the end of a turn. Messages and parts
+// that are in no service yet stand in tree/wire/messages.hpp and tree/node/run_parts.hpp.
+#pragma once
+
+#include "kvs/fence/service.hpp"
+#include "tree/node/service_list.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree::node {
+
+using Services = ServiceList<kvs::FenceService>;
+
+/// All messages between launchers.
+using Messages = wire::JoinedLists<wire::CoreMessages, Services::Messages>;
+inline constexpr wire::MessageTypes kMessageTypes{Messages{}};
+
+}  // namespace charmtree::node
