@@ -202,8 +202,8 @@ private:
   void end_ring(Script& script, ClientOutputs& out) {
     const std::uint8_t how = script.byte();
     if (how % 8 == 0) return server_.lost({{how % kTotal, how % kTotal}}, out);
-    wire::RingDown ring{
-        rings_ + how % 2, 0, {{how < 64 ? how % kTotal : kFirst, "left", std::string{script.bytes()}}}};
+    RingDone ring{rings_ + how % 2,
+                  {{how < 64 ? how % kTotal : kFirst, "left", std::string{script.bytes()}}}};
     server_.ringed(ring, out);
   }
   void finish(Script& script, ClientOutputs& out) {
@@ -257,8 +257,8 @@ private:
     require(wire::are_pairs(o.given) && o.fence.processes.back().last < kTotal);
     if (fences_.size() < 64) fences_.push_back(o.fence);
   }
-  void check(const wire::RingUp& o) {
-    require(wire::is_sound(o) && o.number == ++rings_ && !o.runs.empty());
+  void check(const RingEntered& o) {
+    require(wire::are_sound(o.runs) && o.number == ++rings_ && !o.runs.empty());
     require(o.runs.front().first >= kFirst && o.runs.back().last < kFirst + kCount);
   }
   void check(const wire::Inquiry& o) {

@@ -2,6 +2,7 @@
 #include "tests/memory/worst_cases.hpp"
 
 #include "kvs/fence/members.hpp"
+#include "kvs/ring/members.hpp"
 #include "tree/node/services.hpp"
 #include "tree/wire/message_members.hpp"
 

@@ -360,9 +360,9 @@ private:
     server_.fenced({o.fence, {}, std::make_shared<const std::string>(o.given)}, out);
     carry_out(out);
   }
-  void on(wire::RingUp& o) {  // who stands beside all of them is all of them
+  void on(RingEntered& o) {  // who stands beside all of them is all of them
     ClientOutputs out;
-    server_.ringed({o.number, 0, {wire::closed(o.runs.front())}}, out);
+    server_.ringed({o.number, {wire::closed(o.runs.front())}}, out);
     carry_out(out);
   }
   template <class Other>

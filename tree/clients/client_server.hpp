@@ -32,6 +32,7 @@
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/ring_runs.hpp"
 #include "tree/wire/silence.hpp"
 
 namespace charmtree::proto {
@@ -123,6 +124,16 @@ struct FenceDone {
   std::string failure;  // why it has failed; empty: it has not
   wire::Blob given;     // the contributions of all hosts, one after the other; null or empty if it has failed
 };
+/// All processes of this host have entered the ring of the job with that number (from 1).
+struct RingEntered {
+  std::uint32_t number = 0;
+  std::vector<wire::RingRun> runs;
+};
+/// The ring is over: the neighbours of each run of this host.
+struct RingDone {
+  std::uint32_t number = 0;
+  std::vector<wire::RingEnds> ends;
+};
 /// Text of the process. If `wants_receipt`, the process waits until printed() is called.
 struct Printed {
   std::uint32_t process;
@@ -207,7 +218,7 @@ struct ClientNote {
 };
 
 using AnyClientOutput =
-    AnyOf<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, FenceEntered, wire::RingUp,
+    AnyOf<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, FenceEntered, RingEntered,
           wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted, Printed, ScanRequested,
           Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked,
           QueuePairsGiven, Unheard, wire::Silence, ServerReady, TopologyWanted, ClientNote>;
@@ -251,8 +262,8 @@ public:
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
   /// Answers FenceEntered, of whatever server.
   virtual void fenced(const FenceDone&, ClientOutputs&) {}
-  /// A ring is over, told by wire::RingUp.
-  virtual void ringed(const wire::RingDown&, ClientOutputs&) {}
+  /// Answers RingEntered.
+  virtual void ringed(const RingDone&, ClientOutputs&) {}
   /// What a process of this host has given is asked for: answer wire::InquiryReply.
   virtual void inquired(const wire::Inquired&, ClientOutputs&) {}
   /// Further processes belong to the job: those that are here have joined, and are about to be started.

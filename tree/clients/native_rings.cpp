@@ -21,7 +21,7 @@ void NativeRings::enter(ClientId client, std::uint32_t process, native::FenceEnt
   settle({}, out);
 }
 
-void NativeRings::over(const wire::RingDown& ring, ClientOutputs& out) {
+void NativeRings::over(const RingDone& ring, ClientOutputs& out) {
   if (entries_.over({fence(ring.number), {}, {}}, local_)) settle(ring.ends, out);
 }
 
@@ -42,7 +42,7 @@ void NativeRings::settle(const std::vector<wire::RingEnds>& ends, ClientOutputs&
       runs.push_back({entry.process, entry.process, entry.value, entry.value});
     if (!step.is_over) {
       waiting_ = step.fence.number;
-      out.emplace_back(wire::RingUp{waiting_, 0, wire::joined(runs)});
+      out.emplace_back(RingEntered{waiting_, wire::joined(runs)});
     } else {
       const bool is_whole = is_of_host && step.failure.empty();
       tell(step, runs, is_whole ? std::vector{wire::closed(wire::joined(runs).front())} : ends, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rings of the job that native clients of this host are in (kvs/ring_part.hpp has those of the tree). All
+// The rings of the job that native clients of this host are in (kvs/ring has those of the tree). All
 // that live here enter one together. With a lost process it fails, here and now: every host hears of losses.
 #pragma once
 
@@ -19,7 +19,7 @@ public:
   explicit NativeRings(const LocalProcesses& local) : local_(local) {}
 
   void enter(ClientId client, std::uint32_t process, wire::native::FenceEnter enter, ClientOutputs& out);
-  void over(const wire::RingDown& ring, ClientOutputs& out);
+  void over(const RingDone& ring, ClientOutputs& out);
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// It is in one that is not over.
   bool is_inside(std::uint32_t process) const { return entries_.entered(process) > 0; }

@@ -58,7 +58,7 @@ public:
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void fenced(const FenceDone& fence, ClientOutputs& out) override { parts_.exchange().fenced(fence, out); }
-  void ringed(const wire::RingDown& ring, ClientOutputs& out) override { parts_.rings().over(ring, out); }
+  void ringed(const RingDone& ring, ClientOutputs& out) override { parts_.rings().over(ring, out); }
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override {
     parts_.offers().inquired(inquiry, out);
   }

@@ -85,8 +85,8 @@ public:
   void fenced(const FenceDone& message, Turn& turn) {
     act(&HostProcesses::tell_servers<&ClientServer::fenced, FenceDone>, message, turn);
   }
-  void down(const wire::RingDown& message, Turn& turn) {
-    act(&HostProcesses::tell_servers<&ClientServer::ringed, wire::RingDown>, message, turn);
+  void ringed(const RingDone& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::ringed, RingDone>, message, turn);
   }
   template <class M>
   requires(wire::kCount<M, ForOneProcess> == 1) void down(const M& message, Turn& turn) {

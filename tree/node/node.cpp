@@ -109,7 +109,6 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->services.turn(*this);
-    run_->rings.turn(*this);
     run_->stacks.turn(*this);
     run_->debug.turn(*this);
     run_->tools.turn(*this);
@@ -465,7 +464,6 @@ void Node::tell_up(wire::Message message) {
       message, wire::each_of(OutputMessages{}, [&](auto& m) { output_->add(std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
-      [&](wire::RingUp& m) { run_->rings.add(std::move(m), *this); },
       [&](wire::Facts& m) { run_->gather.add(std::move(m), *this); },
       [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; });
   if (is_taken) return;

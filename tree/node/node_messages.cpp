@@ -206,9 +206,6 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
       wire::each_of<wire::StagedPiece, wire::PieceRefused>(
           [&](const auto& m) { run_->staging.down(m, *this); }),
-      [&](const wire::RingDown& m) {
-        if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
-      },
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -256,7 +253,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::RingUp& m) { run_->rings.up(link, std::move(m), *this); },
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
@@ -307,6 +303,8 @@ void Node::tell(const News& news) {
       [&](OutputStalls output) { root_->stalled(output.yes, now_); },
       [&](ProcessGone process) { run_->input.gone(process.process, *this); },
       [&](const FenceEntered& fence) { run_->services.notify(fence, *this); },
+      [&](const RingEntered& ring) { run_->services.notify(ring, *this); },
+      [&](const RingDone& ring) { run_->host.ringed(ring, *this); },
       [&](const FenceDone& fence) { run_->host.fenced(fence, *this); },
       [&](HostIsClean) { run_->shutdown.cleaned(*this); },
       [&](ErrandDone) { finish(); },

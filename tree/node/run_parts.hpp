@@ -6,7 +6,6 @@
 #include "ccs/ccs_part.hpp"
 #include "debug/debug_part.hpp"
 #include "debug/tool_part.hpp"
-#include "kvs/ring_part.hpp"
 #include "stacks/stacks_part.hpp"
 #include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
@@ -27,7 +26,6 @@ struct RunParts {
   node::Components<node::Services> services;
   proto::InputPart input;
   proto::CcsPart ccs;
-  proto::RingPart rings;
   proto::StacksPart stacks;
   proto::DebugPart debug;
   proto::ToolPart tools;

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "kvs/fence/service.hpp"
+#include "kvs/ring/service.hpp"
 #include "tree/node/service_list.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::node {
 
-using Services = ServiceList<kvs::FenceService>;
+using Services = ServiceList<kvs::FenceService, kvs::RingService>;
 
 /// All messages between launchers.
 using Messages = wire::JoinedLists<wire::CoreMessages, Services::Messages>;

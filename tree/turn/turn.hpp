@@ -88,9 +88,10 @@ struct ErrandDone {};
 struct FilesOnTheirWay {
   std::uint32_t percent;
 };
-using AnyNews = AnyOf<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached, LauncherClaimed,
-                      LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone,
-                      HostIsClean, ErrandDone, FilesOnTheirWay, FenceEntered, FenceDone>;
+using AnyNews =
+    AnyOf<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached, LauncherClaimed,
+          LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone, HostIsClean,
+          ErrandDone, FilesOnTheirWay, FenceEntered, FenceDone, RingEntered, RingDone>;
 struct News : AnyNews {
   using AnyNews::AnyNews;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of the key-value service (PMI, PMIx). Inquiries: a host asks for what a process of
-// another one has given, and names under which processes of the job find each other; both go over the root.
-// Worlds: a process has others started (MPI_Comm_spawn), by the root. Rings: each process of the job gets
-// what its two neighbours have given, and nobody has the values of all.
+// Messages of the key-value service (PMI, PMIx). Inquiries: a host asks for what a process of another one has
+// given, and names under which processes of the job find each other; both go over the root. Worlds: a process
+// has others started (MPI_Comm_spawn), by the root.
 #pragma once
 
 #include <compare>
@@ -15,7 +14,6 @@
 #include "tree/wire/message.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
-#include "tree/wire/ring_runs.hpp"
 #include "tree/wire/share.hpp"
 
 namespace charmtree::wire {
@@ -61,13 +59,6 @@ struct WorldBegun {
   std::vector<Share> shares;  // their places, in their order; several of one host may follow each other
   std::string given;          // for them, in the form of the service
 };
-/// Of the job's ring of that number, from 1: for each run that was said up.
-struct RingDown {
-  CT_MESSAGE(down, 37);
-  std::uint32_t number = 0, epoch = 0;
-  std::vector<RingEnds> ends;
-};
-
 // ---- up: child to parent
 
 /// `process` wants to know what `about` has given.
@@ -113,14 +104,5 @@ struct WorldWanted {
   std::vector<ProgramWanted> programs;
   std::string given;  // for them
 };
-/// All processes here and below are in it: in runs as long as may be, which rise.
-struct RingUp {
-  CT_MESSAGE(up, 80);
-  std::uint32_t number = 0, epoch = 0;
-  std::vector<RingRun> runs;
-};
-inline bool is_sound(const RingUp& ring) {
-  return ring.number > 0 && are_sound(ring.runs);
-}
 
 }  // namespace charmtree::wire

@@ -11,7 +11,6 @@ namespace {
 /// A number of a host or a process takes five bytes, a range two of them.
 constexpr Limit kNumbers{kMaxSaid, 16, 16};
 constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
-constexpr Limit kRing{kMaxSaid, 0, 2 * kMostRingValue + 16};
 constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
 }  // namespace
 
@@ -51,7 +50,6 @@ CT_MESSAGE_TYPE(Relayed, down());
 CT_MESSAGE_TYPE(Claim, down());
 CT_MESSAGE_TYPE(Relaunch, down());
 CT_MESSAGE_TYPE(Moved, down());
-CT_MESSAGE_TYPE(RingDown, down());
 CT_MESSAGE_TYPE(Inquired, down().asked_again());
 CT_MESSAGE_TYPE(Answered, down().asked_again());
 CT_MESSAGE_TYPE(WorldBegun, down());
@@ -95,7 +93,6 @@ CT_MESSAGE_TYPE(Idle, up(host<&Idle::unconfirmed>, host<&Idle::unbounded>, judge
 CT_MESSAGE_TYPE(Confirmed, up(host<&Confirmed::hosts>).most(kNumbers));
 CT_MESSAGE_TYPE(Fenced, up(host<&Fenced::host>, judged));
 CT_MESSAGE_TYPE(Silence, up(process_once<&Silence::process>));
-CT_MESSAGE_TYPE(RingUp, up(nobody).most(kRing).uncounted());  // proto::RingPart judges it
 CT_MESSAGE_TYPE(Inquiry, up(process<&Inquiry::process>).uncounted().asked_again());
 CT_MESSAGE_TYPE(
     InquiryReply,

@@ -506,13 +506,13 @@ using CoreMessages =
     MessageList<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, RingDown,
-                Inquired, Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece,
-                PieceRefused, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
-                InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer,
-                Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken,
-                Reached, Idle, Confirmed, Fenced, Silence, RingUp, Inquiry, InquiryReply, NameInquiry,
-                WorldWanted, StacksUp, DebugUp, ToolSaid, PieceWanted>;
+                Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Inquired,
+                Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello,
+                Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
+                LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
+                Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed,
+                Fenced, Silence, Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp, DebugUp, ToolSaid,
+                PieceWanted>;
 inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 
 }  // namespace charmtree::wire

@@ -15,8 +15,8 @@ struct Bench : test::NativeBench {
   void enter(ClientId client, const std::string& value, std::uint32_t id = 1) {
     says(client, native::FenceEnter{id, Gives::ring, {}, value});
   }
-  std::vector<wire::RingUp> up() const { return test::only<wire::RingUp>(out); }
-  void over(std::uint32_t number) { server.ringed({number, 0, {{4, "left", "right"}}}, out); }
+  std::vector<RingEntered> up() const { return test::only<RingEntered>(out); }
+  void over(std::uint32_t number) { server.ringed({number, {{4, "left", "right"}}}, out); }
   std::string failure(ClientId client) const {
     return heard(client).empty() ? "-" : get<native::FenceOver>(heard(client).back().first).failure;
   }

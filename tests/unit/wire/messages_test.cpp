@@ -154,7 +154,7 @@ std::vector<Message> messages_down() {
           Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
           kvs::FenceDown{
               {2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given"), 7, true},
-          RingDown{7, 2, {{0, "left", "right"}, {9, "", "last"}}},
+          kvs::RingDown{7, 2, {{0, "left", "right"}, {9, "", "last"}}},
           Inquired{9, 1, {3, 5}, "key"},
           Answered{1, 9, {3, 5}, "why", "given"},
           WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
@@ -212,7 +212,7 @@ std::vector<Message> messages_up() {
           Fenced{3},
           Silence{5, Silence::State::stopped, 61s},
           kvs::FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given", 70000},
-          RingUp{7, 2, {{0, 4, "head", "tail"}, {9, 9, "", ""}}},
+          kvs::RingUp{7, 2, {{0, 4, "head", "tail"}, {9, 9, "", ""}}},
           Inquiry{1, 9, {3, 5}, "key"},
           InquiryReply{9, 1, {3, 5}, "why", "given"},
           NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvs/ring_part.hpp"
+#include "kvs/ring/component.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,9 @@
 #include "tree/overlay/launch.hpp"
 #include "tree/overlay/trust.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::kvs {
+
+using namespace proto;
 
 namespace {
 
@@ -27,27 +29,27 @@ std::uint64_t processes_of(const Seat& seat) {
 
 }  // namespace
 
-bool RingPart::Open::contains_any(const wire::RingRun& run) const {
-  const auto behind = said.upper_bound(run.last);
-  return behind != said.begin() && std::prev(behind)->second.run.last >= run.first;
+bool RingComponent::Open::contains_any(const wire::RingRun& run) const {
+  const auto behind = runs_by_first.upper_bound(run.last);
+  return behind != runs_by_first.begin() && std::prev(behind)->second.run.last >= run.first;
 }
 
-std::vector<wire::RingRun> RingPart::Open::runs() const {
+std::vector<wire::RingRun> RingComponent::Open::runs() const {
   std::vector<wire::RingRun> runs;
-  for (const auto& [first, each] : said) runs.push_back(each.run);
+  for (const auto& [first, each] : runs_by_first) runs.push_back(each.run);
   return runs;
 }
 
-std::vector<wire::RingRun> RingPart::Open::runs(LinkId by) const {
+std::vector<wire::RingRun> RingComponent::Open::runs(LinkId by) const {
   std::vector<wire::RingRun> runs;
-  for (const auto& [first, each] : said) {
+  for (const auto& [first, each] : runs_by_first) {
     if (each.by == by) runs.push_back(each.run);
   }
   return runs;
 }
 
-/// A child speaks once for each process that is below it.
-bool RingPart::may_say(LinkId link, const wire::RingUp& message, Turn& turn) const {
+/// Checks that a child enters a ring once for each process below it.
+bool RingComponent::is_allowed(LinkId link, const RingUp& message, Turn& turn) const {
   const auto ranges = ranges_of(message.runs);
   if (ranges.empty()) return false;
   const auto by_link = turn.seat().launch.subtree().split(ranges);
@@ -63,34 +65,36 @@ bool RingPart::may_say(LinkId link, const wire::RingUp& message, Turn& turn) con
                       [&](const wire::RingRun& run) { return open->second.contains_any(run); });
 }
 
-void RingPart::up(LinkId link, wire::RingUp message, Turn& turn) {
+void RingComponent::up(LinkId link, const RingUp& message, Turn& turn) {
   begin_epoch(turn);
-  if (message.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
-  may_say(link, message, turn) ? enter(link, message, turn) : turn.give_up(link, Trust::lie());
+  if (message.epoch != epoch_) return;  // the child is about to receive ours, and enters again
+  if (!is_allowed(link, message, turn)) return turn.give_up(link, Trust::lie());
+  enter(link, message.number, message.runs, turn);
 }
 
-void RingPart::add(wire::RingUp own, Turn& turn) {
+void RingComponent::on(const RingEntered& own, Turn& turn) {
   begin_epoch(turn);
-  enter(kParentLink, own, turn);
+  enter(kParentLink, own.number, own.runs, turn);
 }
 
-void RingPart::enter(LinkId by, const wire::RingUp& message, Turn& turn) {
-  if (message.runs.empty() || !turn.seat().progress.lost.empty()) return;
-  Open& open = open_[message.number];
+void RingComponent::enter(LinkId by, std::uint32_t number, const std::vector<wire::RingRun>& runs,
+                          Turn& turn) {
+  if (runs.empty() || !turn.seat().progress.lost.empty()) return;
+  Open& open = open_[number];
   open.links.insert(by);
-  open.processes += wire::size_of(ranges_of(message.runs));
-  for (const wire::RingRun& run : message.runs) open.said.emplace(run.first, Said{run, by});
+  open.processes += wire::size_of(ranges_of(runs));
+  for (const wire::RingRun& run : runs) open.runs_by_first.emplace(run.first, Entered{run, by});
 }
 
-void RingPart::begin_epoch(Turn& turn) {
+void RingComponent::begin_epoch(Turn& turn) {
   const std::uint32_t epoch = turn.seat().progress.epoch;
   if (std::exchange(epoch_, epoch) == epoch) return;
   for (const auto& [number, open] : std::exchange(open_, {}))
-    enter(kParentLink, {number, epoch, open.runs(kParentLink)}, turn);
-  if (last_) enter(kParentLink, *last_, turn);
+    enter(kParentLink, number, open.runs(kParentLink), turn);
+  if (last_) enter(kParentLink, last_->number, last_->runs, turn);
 }
 
-void RingPart::turn(Turn& turn) {
+void RingComponent::turn(Turn& turn) {
   begin_epoch(turn);
   for (auto each = open_.begin(); each != open_.end();) {
     const auto next = std::next(each);
@@ -99,8 +103,8 @@ void RingPart::turn(Turn& turn) {
   }
 }
 
-/// What is below may become more later: then that is said by itself.
-void RingPart::hand_on(std::uint32_t number, Open& open, Turn& turn) {
+/// Processes that come to be below later are sent in a message of their own.
+void RingComponent::hand_on(std::uint32_t number, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
   const std::uint64_t all = seat.is_root() ? seat.job.processes : processes_of(seat);
   if (open.processes < all || open.processes == open.sent_processes) return;
@@ -109,47 +113,51 @@ void RingPart::hand_on(std::uint32_t number, Open& open, Turn& turn) {
     over(number, whole, {wire::closed(whole.front())}, turn);
   } else if (turn.way_up() == WayUp::open) {
     std::vector<wire::RingRun> runs;
-    for (auto& [first, each] : open.said) {
+    for (auto& [first, each] : open.runs_by_first) {
       if (!std::exchange(each.is_sent, true)) runs.push_back(each.run);
     }
     runs = wire::joined(runs);
     open.sent.insert(open.sent.end(), runs.begin(), runs.end());
     open.sent_processes = open.processes;
-    turn.hand_up(wire::RingUp{number, epoch_, std::move(runs)});
+    turn.hand_up(RingUp{number, epoch_, std::move(runs)});
   }
 }
 
-/// One of an epoch that is over is void like what it answers.
-std::optional<wire::RingDown> RingPart::down(const wire::RingDown& message, Turn& turn) {
+/// The end of a ring of an older epoch is void, like the entries that it answers.
+void RingComponent::down(const RingDown& message, Turn& turn) {
   begin_epoch(turn);
   const auto found = open_.find(message.number);
-  if (message.epoch != epoch_ || found == open_.end()) return {};
+  if (message.epoch != epoch_ || found == open_.end()) return;
   std::vector<wire::RingRun> all = std::move(found->second.sent);
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return over(message.number, all, message.ends, turn);
+  over(message.number, all, message.ends, turn);
 }
 
-/// `all`: what has the ends. Those before this ring are over, too.
-std::optional<wire::RingDown> RingPart::over(std::uint32_t number, const std::vector<wire::RingRun>& all,
-                                             const std::vector<wire::RingEnds>& ends, Turn& turn) {
+/// `ends` belong to the runs in `all`. Earlier rings are over, too.
+void RingComponent::over(std::uint32_t number, const std::vector<wire::RingRun>& all,
+                         const std::vector<wire::RingEnds>& ends, Turn& turn) {
   const Open open = std::move(open_.at(number));
   open_.erase(open_.begin(), open_.upper_bound(number));
   const auto within = wire::ends_within(open.runs(), all, ends);
-  if (!within) return {};
-  std::map<LinkId, wire::RingDown> answers;
+  if (!within) return;
+  std::map<LinkId, RingDown> answers;
   for (const wire::RingEnds& each : *within) {
-    wire::RingDown& answer = answers[open.said.at(each.first).by];
+    RingDown& answer = answers[open.runs_by_first.at(each.first).by];
     answer.number = number;
     answer.epoch = epoch_;
     answer.ends.push_back(each);
   }
-  std::optional<wire::RingDown> own;
-  for (auto& [link, answer] : answers)
-    link == kParentLink ? void(own = std::move(answer)) : turn.hand_down_by(link, std::move(answer));
+  std::optional<RingDone> own;
+  for (auto& [link, answer] : answers) {
+    if (link == kParentLink)
+      own = RingDone{number, std::move(answer.ends)};
+    else
+      turn.hand_down_by(link, std::move(answer));
+  }
+  if (!own) return;
   const wire::JobSpec& job = turn.seat().job;
-  if (own && (job.repairs() || job.keeps_alive()))
-    last_ = wire::RingUp{number, epoch_, open.runs(kParentLink)};
-  return own;
+  if (job.repairs() || job.keeps_alive()) last_ = RingEntered{number, open.runs(kParentLink)};
+  turn.tell(*own);
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::kvs
