@@ -13,11 +13,11 @@
 // is on its way again.
 #include "health/adoption.hpp"
 
+#include "tree/base/handle.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/keyed_hash.hpp"
 #include "tree/overlay/launch.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::health {
 
@@ -48,7 +48,7 @@ std::string Adoption::proof(const char* what, const std::string& theirs, const S
 }
 
 void Adoption::up(const wire::Message& message, Turn& turn) {
-  const bool claims = wire::handle(message, [&](const wire::Claim& m) { claim(m, turn); });
+  const bool claims = handle(message, [&](const wire::Claim& m) { claim(m, turn); });
   if (!claims) turn.act(CloseLink{kAdopterLink});
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tree/wire/handle.hpp"
+#include "tree/base/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -55,7 +55,7 @@ void CrashRestarts::turn(RootTurn& turn) {
 
 void CrashRestarts::send_orders(RootTurn& turn) {
   for (const wire::Message& message : sequence_->take_orders()) {
-    wire::handle(
+    handle(
         message, [&](const wire::Restart& m) { turn.to(m.process, message); },
         [&](const wire::Admit& m) {
           turn.say(Tone::verbose, fmt::format("process {} is back", m.process));

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "health/adoption_socket.hpp"
+#include "tree/base/handle.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/keyed_hash.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::health {
 
@@ -189,7 +189,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
     return same_secret(proof, adoption_proof(seat.job, what, child.host.index, open->second));
   };
   if (child.adopts()) {
-    return wire::handle(
+    return handle(
                message,
                [&](const wire::Waiting& waiting) {
                  return waiting.host == child.host.index ? (claim(child, link, waiting, turn), true)
@@ -202,7 +202,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
                }) ||
            refuse();
   }
-  return wire::handle(
+  return handle(
              message,
              [&](const wire::Taken& taken) {
                const bool is_valid = is_claimed ? proves(taken.proof, "taken") : child.serves();

@@ -14,12 +14,12 @@
 #include <utility>
 
 #include "charmrun/plan/state_file.hpp"
+#include "tree/base/handle.hpp"
 #include "tree/base/join.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/write_error.hpp"
 #include "tree/wire/frame.hpp"
-#include "tree/wire/handle.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree {
@@ -70,7 +70,7 @@ Result<void> read_lists(std::string_view text, KeptTree& tree) {
     if (!frame->has_value()) break;
     const auto message = kLists.decode((*frame)->type, (*frame)->payload);
     if (!message) return message.error();
-    wire::handle(
+    handle(
         *message,
         [&](const wire::Assign& assign) {
           tree.plan.hosts.insert(tree.plan.hosts.end(), assign.hosts.begin(), assign.hosts.end());

@@ -11,10 +11,10 @@
 #include <optional>
 #include <utility>
 
+#include "tree/base/handle.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/overlay/startup_times.hpp"
 #include "tree/turn/turn.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -89,7 +89,7 @@ public:
     act(&HostProcesses::tell_servers<&ClientServer::ringed, RingDone>, message, turn);
   }
   template <class M>
-  requires(wire::kCount<M, ForOneProcess> == 1) void down(const M& message, Turn& turn) {
+  requires(kCount<M, ForOneProcess> == 1) void down(const M& message, Turn& turn) {
     contains(message.process) ? here(message, turn) : turn.hand_down(message.process, message);
   }
   /// Queue pairs of verbs clients find their way through the tree: up until a launcher has the host that they

@@ -5,12 +5,12 @@
 #include <iterator>
 #include <utility>
 
+#include "tree/base/handle.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/job/line_buffer.hpp"
 #include "tree/job/output_grants.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/frame.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -47,8 +47,7 @@ std::optional<std::vector<OutputItem>> read_back(std::string_view bytes) {
     if (!frame->has_value()) break;
     auto message = kSpooled.decode((*frame)->type, (*frame)->payload);
     if (!message) return {};
-    wire::handle(*message, wire::each_of(OutputMessages{},
-                                         [&](auto& item) { messages.emplace_back(std::move(item)); }));
+    handle(*message, each_of(OutputMessages{}, [&](auto& item) { messages.emplace_back(std::move(item)); }));
   }
   return decoder.buffered() == 0 ? std::optional{std::move(messages)} : std::nullopt;
 }

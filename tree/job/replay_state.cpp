@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/wire/handle.hpp"
+#include "tree/base/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -28,7 +28,7 @@ void ReplayState::sift(wire::Facts& facts) {
 }
 
 void ReplayState::note(const wire::Message& message) {
-  const bool matters = wire::handle(
+  const bool matters = handle(
       message,  //
       [](const wire::LinkLost& m) { return !m.processes.empty(); }, [](const wire::AbortUp&) {});
   if (matters) messages_.push_back(message);
@@ -37,7 +37,7 @@ void ReplayState::note(const wire::Message& message) {
 void ReplayState::forget_lost(const wire::ProcessSet& lost) {
   const auto is_known = [&](const wire::ProcessSet::Range& range) { return lost.missing(range).empty(); };
   std::erase_if(messages_, [&](const wire::Message& message) {
-    return wire::handle(message, [&](const wire::LinkLost& m) {
+    return handle(message, [&](const wire::LinkLost& m) {
       return std::all_of(m.processes.begin(), m.processes.end(), is_known);
     });
   });

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/handle.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/base/signals.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree {
 
@@ -150,7 +150,7 @@ wire::Remit Node::remit(LinkId link) const {
 /// What the controller wants others to hear; some of it concerns this launcher, too.
 void Node::pass_on(const RootOrders& orders) {
   for (const wire::Message& message : orders.everyone) {
-    wire::handle(
+    handle(
         message,  //
         [&](const wire::TableDown& m) { run_->gather.down(m); },
         [&](const wire::Release& m) { run_->gather.down(m); },
@@ -163,17 +163,17 @@ void Node::pass_on(const RootOrders& orders) {
     hand_down_all(message);
   }
   for (const auto& [process, message] : orders.process) {
-    if (!wire::handle(message, [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); }))
+    if (!handle(message, [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); }))
       hand_down(process, message);
   }
   for (const wire::Message& message : orders.spread) {
-    wire::handle(
+    handle(
         message,  //
         [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
         [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); });
   }
   for (const wire::Message& message : orders.input) {  // also to who is started again now
-    wire::handle(
+    handle(
         message,  //
         [&](const wire::Input& m) { run_->input.down(m, *this); },
         [&](const wire::RecallInput& m) { run_->input.down(m, *this); });
@@ -460,8 +460,8 @@ Seat Node::seat() {
 }
 
 void Node::tell_up(wire::Message message) {
-  const bool is_taken = wire::handle(
-      message, wire::each_of(OutputMessages{}, [&](auto& m) { output_->add(std::move(m), *this); }),
+  const bool is_taken = handle(
+      message, each_of(OutputMessages{}, [&](auto& m) { output_->add(std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
       [&](wire::Facts& m) { run_->gather.add(std::move(m), *this); },
@@ -478,7 +478,7 @@ void Node::hand_up(wire::Message message) {
     root_->message(message, now_, *out_, orders);
     pass_on(orders);
   };
-  const bool is_taken = wire::handle(
+  const bool is_taken = handle(
       message,  //
       [&](wire::Output& m) { root_->output(std::move(m), *out_); },
       [&](wire::Facts& m) {

@@ -184,19 +184,19 @@ void Node::from_parent(const wire::Message& message) {
       },
       [](const wire::Beat&) {},  // any message is a sign of life
       [&](const wire::Punctual& m) { watch_.down(m, *this); },
-      wire::each_of(ForOneProcess{}, [&](const auto& m) { host_part.down(m, *this); }),
-      wire::each_of(ForAllHosts{},
-                    [&](const auto& m) {
-                      hand_down_all(message);
-                      host_part.down(m, *this);
-                    }),
-      wire::each_of(BeginsEpoch{},
-                    [&](const auto& m) {
-                      hand_down_all(message);
-                      gather.down(m, *this);
-                      host_part.down(m, *this);
-                    }),
-      wire::each_of<wire::TableDown, wire::Release>([&](const auto& m) {
+      each_of(ForOneProcess{}, [&](const auto& m) { host_part.down(m, *this); }),
+      each_of(ForAllHosts{},
+              [&](const auto& m) {
+                hand_down_all(message);
+                host_part.down(m, *this);
+              }),
+      each_of(BeginsEpoch{},
+              [&](const auto& m) {
+                hand_down_all(message);
+                gather.down(m, *this);
+                host_part.down(m, *this);
+              }),
+      each_of<wire::TableDown, wire::Release>([&](const auto& m) {
         gather.down(m);
         hand_down_all(message);
         host_part.down(m, *this);
@@ -204,8 +204,7 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
-      wire::each_of<wire::StagedPiece, wire::PieceRefused>(
-          [&](const auto& m) { run_->staging.down(m, *this); }),
+      each_of<wire::StagedPiece, wire::PieceRefused>([&](const auto& m) { run_->staging.down(m, *this); }),
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -256,7 +255,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
-      wire::each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
+      each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
       [&](wire::InputReturned& m) {
@@ -274,7 +273,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         shutdown.confirm({child.host.index}, *this);
         shutdown.tell_fenced(child.host.index, *this);
       },
-      wire::each_of(ForRootAlone{}, [&](auto& m) { tell_up(std::move(m)); }),
+      each_of(ForRootAlone{}, [&](auto& m) { tell_up(std::move(m)); }),
       [](wire::BeatUp&) {},  // any message is a sign of life
       [&](wire::WasPunctual& m) { watch_.up(link, m, *this); },
       [](wire::Waiting&) {},  // Repairs::up has taken these

@@ -18,7 +18,7 @@ namespace charmtree::node {
 
 template <class... Services>
 struct ServiceList {
-  using Messages = wire::JoinedLists<typename Services::Messages...>;
+  using Messages = JoinedLists<typename Services::Messages...>;
 };
 
 template <class Component, class Notice>

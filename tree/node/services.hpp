@@ -13,7 +13,7 @@ namespace charmtree::node {
 using Services = ServiceList<kvs::FenceService, kvs::RingService>;
 
 /// All messages between launchers.
-using Messages = wire::JoinedLists<wire::CoreMessages, Services::Messages>;
+using Messages = JoinedLists<wire::CoreMessages, Services::Messages>;
 inline constexpr wire::MessageTypes kMessageTypes{Messages{}};
 
 }  // namespace charmtree::node

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "tree/base/handle.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/overlay/launch.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::proto {
 
@@ -154,9 +154,9 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
     return subtree.find(host)->has_told(what);
   };
   const wire::MessageType& type = message.type();
-  if (type.goes_down() || !type.names_own(message.value(), OwnedByChild{subtree, link})) return false;
+  if (type.goes_down() || !type.names_own(message.bytes(), OwnedByChild{subtree, link})) return false;
   if (!type.is_judged) return true;
-  return wire::handle(
+  return handle(
       message, [&](const wire::Facts& m) { return may_say(seat, link, m, epoch); },
       [&](const wire::Output& m) {
         return m.stream == 1 || m.stream == 2 || (m.stream == 3 && seat.job.terminal);
@@ -192,14 +192,14 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
 
 bool has_clock(const wire::Message& message) {
   bool has_clock = true;
-  wire::handle(message, [&](const wire::Hello& m) { has_clock = m.clock != kNever; });
+  handle(message, [&](const wire::Hello& m) { has_clock = m.clock != kNever; });
   return has_clock;
 }
 
 /// What a host tells once in a run.
 void note_told(Launch& launch, LinkId link, const wire::Message& message) {
   using Told = Subtree::Told;
-  wire::handle(
+  handle(
       message, [&](const wire::Checkup& m) { launch.subtree().told(m.host, Told::checkup); },
       [&](const wire::Bindings& m) { launch.subtree().told(m.host, Told::bindings); },
       [&](const wire::QueuePairsUp& m) {
@@ -247,14 +247,14 @@ std::optional<Error> Trust::refusal(LinkId link, const wire::Message& message, s
 
 bool Trust::has_room(LinkId link, const wire::Message& message, Instant now) {
   bool has_room = true;
-  wire::handle(message, [&](const wire::Note& m) { has_room = allowances_.line(link, m.text.size(), now); });
+  handle(message, [&](const wire::Note& m) { has_room = allowances_.line(link, m.text.size(), now); });
   return has_room;
 }
 
 void Trust::shorten_texts(LinkId link, wire::Message& message, Instant now) {
   if (message.is<wire::Note>()) return;
   Cutter cut{allowances_, link, now};
-  message.type().cut_texts(message.value(), cut);
+  message.type().cut_texts(message.bytes(), cut);
 }
 
 void Trust::leave_out_lines(LinkId link, std::size_t from, Turn& turn) {

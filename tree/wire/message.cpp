@@ -102,7 +102,7 @@ std::size_t most_payload(const MessageType& type, const Remit& remit) {
 
 Result<std::string> encode_frames(const Message& message) {
   FrameWriter out;
-  message.type().put(out, message.value());
+  message.type().put(out, message.bytes());
   const std::size_t size = out.payload_size();
   const bool fits = !is_too_large(message, size);
   const auto whole = [&] { return out.take_frame(message.number()); };

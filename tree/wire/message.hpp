@@ -7,16 +7,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
-#include "tree/base/one_of.hpp"
+#include "tree/base/any_value.hpp"
 #include "tree/base/result.hpp"
+#include "tree/base/type_list.hpp"
 #include "tree/wire/codec.hpp"
 #include "tree/wire/process_set.hpp"
 
@@ -91,96 +90,21 @@ struct MessageType {
   bool goes_down() const { return route == Route::down; }
 };
 
-class Message {
+class Message : public AnyValue<Message, MessageType, 320> {
 public:
   template <IsMessage M>
-  Message(M message) : type_(&M::kType) {  // NOLINT(google-explicit-constructor)
-    static_assert(sizeof(M) <= sizeof room_ && alignof(M) <= alignof(std::max_align_t));
-    new (room_) M(std::move(message));
-  }
-  Message(const Message& other) : type_(other.type_) { type_->functions.copy(room_, other.room_); }
-  Message(Message&& other) noexcept : type_(other.type_) { type_->functions.move(room_, other.room_); }
-  Message& operator=(const Message& other) {
-    *this = Message{other};
-    return *this;
-  }
-  Message& operator=(Message&& other) noexcept {
-    if (this == &other) return *this;
-    type_->functions.destroy(room_);
-    type_ = other.type_;
-    type_->functions.move(room_, other.room_);
-    return *this;
-  }
-  ~Message() { type_->functions.destroy(room_); }
-
-  const MessageType& type() const { return *type_; }
-  std::uint8_t number() const { return type_->number; }
+  Message(M message)  // NOLINT(google-explicit-constructor)
+      : AnyValue(M::kType, std::move(message)) {}
+  std::uint8_t number() const { return type().number; }
   template <IsMessage M>
-  bool is() const {
-    return type_ == &M::kType;
+  static const MessageType& type_of() {
+    return M::kType;
   }
-  /// Precondition: the message is an M.
-  template <IsMessage M>
-  M& as() {
-    return *std::launder(reinterpret_cast<M*>(room_));
-  }
-  template <IsMessage M>
-  const M& as() const {
-    return *std::launder(reinterpret_cast<const M*>(room_));
-  }
-  /// Its bytes, for the functions of its type.
-  void* value() { return room_; }
-  const void* value() const { return room_; }
-
-private:
-  static constexpr std::size_t kRoom = 320;
-
-  const MessageType* type_;
-  alignas(std::max_align_t) std::byte room_[kRoom];
 };
-
-template <IsMessage M>
-bool holds_alternative(const Message& message) {
-  return message.is<M>();
-}
-/// Returns null if the message is no M.
-template <IsMessage M>
-M* get_if(Message* message) {
-  return message->is<M>() ? &message->as<M>() : nullptr;
-}
-template <IsMessage M>
-const M* get_if(const Message* message) {
-  return message->is<M>() ? &message->as<M>() : nullptr;
-}
-/// Throws std::bad_variant_access if the message is no M.
-template <IsMessage M>
-M& get(Message& message) {
-  return message.is<M>() ? message.as<M>() : throw std::bad_variant_access{};
-}
-template <IsMessage M>
-const M& get(const Message& message) {
-  return message.is<M>() ? message.as<M>() : throw std::bad_variant_access{};
-}
-template <IsMessage M>
-M get(Message&& message) {
-  return std::move(get<M>(message));
-}
 
 /// The messages of a service, or of several.
 template <IsMessage... Ms>
-struct MessageList {};
-
-template <class... Lists>
-struct Joined;
-template <class... Lists>
-using JoinedLists = typename Joined<Lists...>::List;
-template <IsMessage... Ms>
-struct Joined<MessageList<Ms...>> {
-  using List = MessageList<Ms...>;
-};
-template <IsMessage... As, IsMessage... Bs, class... Lists>
-struct Joined<MessageList<As...>, MessageList<Bs...>, Lists...>
-    : Joined<MessageList<As..., Bs...>, Lists...> {};
+using MessageList = TypeList<Ms...>;
 
 /// Finds a type of message by its number.
 class MessageTypes {

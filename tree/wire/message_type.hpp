@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "tree/base/type_functions.hpp"
 #include "tree/wire/describe.hpp"
 #include "tree/wire/message.hpp"
 #include "tree/wire/message_limits.hpp"
@@ -111,7 +110,6 @@ struct MessageFunctions {
 template <class M, class... Says>
 constexpr MessageType type_of_message(rows::MessageRow<Says...> row) {
   using Functions = MessageFunctions<M, Says...>;
-  using Value = TypeFunctionsOf<M>;
   return {.number = M::kNumber,
           .route = M::kRoute,
           .name = Members<M>::kName.substr(Members<M>::kName.rfind(':') + 1),
@@ -119,7 +117,7 @@ constexpr MessageType type_of_message(rows::MessageRow<Says...> row) {
           .is_judged = (std::is_same_v<Says, rows::Judged> || ...),
           .is_counted = row.is_counted,
           .is_asked_again = row.is_asked_again,
-          .functions = {Value::copy, Value::move, Value::destroy},
+          .functions = kFunctionsOf<M>,
           .put = Functions::put,
           .decode = Functions::decode,
           .names_own = Functions::names_own,

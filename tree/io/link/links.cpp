@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tree/base/handle.hpp"
 #include "tree/base/join.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
@@ -19,7 +20,6 @@
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/overlay/launch_failure.hpp"
-#include "tree/wire/handle.hpp"
 
 namespace charmtree::io {
 
@@ -250,7 +250,7 @@ void Links::take_messages(const PortPtr& port) {
     auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
-    const bool is_carrier = port->is_relayed && wire::handle(**message, [&](const wire::Relayed& relayed) {
+    const bool is_carrier = port->is_relayed && handle(**message, [&](const wire::Relayed& relayed) {
                               port->carrier = ssh_connection(relayed.connection);
                             });
     if (is_carrier) continue;
