@@ -15,26 +15,6 @@ using namespace proto;
 
 namespace {
 
-/// As it is declared, without its namespace.
-template <class T>
-constexpr std::string_view type_name() {
-  std::string_view text = __PRETTY_FUNCTION__;
-  text.remove_prefix(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
-  return text.substr(text.rfind(':') + 1);
-}
-
-template <class... T>
-std::string name_of(const AnyOf<T...>& value) {
-  return dispatch([]<class Each>(const Each&) { return std::string{type_name<Each>()}; }, value);
-}
-
-template <class... T>
-std::uint64_t mark_of(const AnyOf<T...>& value) {
-  static constexpr std::array kMarks{hash_of(type_name<T>())...};
-  return kMarks[value.index()];
-}
-
 std::string describe(const wire::Message& message) {
   std::string text{message.type().name};
   if (const auto* facts = get_if<wire::Facts>(&message))
@@ -62,7 +42,7 @@ std::string describe(const wire::Message& message) {
 }  // namespace
 
 std::string describe(const Event& event) {
-  std::string text = fmt::format("<- {}", name_of(static_cast<const AnyEvent&>(event)));
+  std::string text = fmt::format("<- {}", event.type().name);
   if (const auto* up = get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
   if (const auto* failed = get_if<LoginFailed>(&event))
     text += fmt::format(" {}: {}", failed->link, to_string(failed->error));
@@ -76,7 +56,7 @@ std::string describe(const Event& event) {
 }
 
 std::string describe(const Action& action) {
-  std::string text = fmt::format("   -> {}", name_of(static_cast<const AnyAction&>(action)));
+  std::string text = fmt::format("   -> {}", action.type().name);
   if (const auto* login = get_if<Login>(&action))
     text += fmt::format(" {}: host {}", login->link, login->host.index);
   if (const auto* send = get_if<Send>(&action))
@@ -88,10 +68,10 @@ std::string describe(const Action& action) {
 }
 
 std::uint64_t mark(const Event& event) {
-  return mark_of(static_cast<const AnyEvent&>(event));
+  return hash_of(event.type().name);
 }
 std::uint64_t mark(const Action& action) {
-  return mark_of(static_cast<const AnyAction&>(action));
+  return hash_of(action.type().name);
 }
 std::uint64_t mark(const wire::Message& message) {
   return hash_of(message.type().name);

@@ -103,9 +103,9 @@ def call(names):
 
 
 def alternatives(path, name):
-    """The types of `using <name> = AnyOf<...>` or `MessageList<...>` in a header."""
+    """The types of `using <name> = TypeList<...>` or `MessageList<...>` in a header."""
     text = (Path(__file__).resolve().parents[2] / path).read_text(encoding="utf-8")
-    return re.findall(r"\w+", re.search(rf"using {name} =\s*(?:AnyOf|MessageList)<([^>]*)>", text)[1])
+    return re.findall(r"\w+", re.search(rf"using {name} =\s*(?:TypeList|MessageList)<([^>]*)>", text)[1])
 
 
 def asked_for(types):
@@ -140,7 +140,7 @@ BANS = (
     Ban("coroutine", re.compile(r"\bco_(?:await|return|yield)\b"), "coroutines live in tree/io only",
         unless=("tree/io", "tests/io")),
     Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
-    Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "CoreMessages") + alternatives("tree/turn/events.hpp", "AnyAction")),
+    Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "CoreMessages") + alternatives("tree/turn/events.hpp", "CoreActions")),
         "dispatch() or handle_each(): one that nobody handles does not compile", within=PRODUCT, unless=("tree/wire/message",)),
     Ban("silent", re.compile(r"\bvirtual\s+void\s+\w+\([^;{}]*\{\s*\}"), "no empty default: an implementation that forgets it compiles; make it pure",
         within=("tree/io", "charmrun")),

@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "tree/base/error.hpp"
-#include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_server.hpp"
 #include "tree/turn/binding.hpp"
 #include "tree/turn/ending.hpp"
+#include "tree/turn/event.hpp"
 #include "tree/turn/inspection.hpp"
 #include "tree/turn/job_status.hpp"
 #include "tree/turn/looks.hpp"
 #include "tree/turn/losses.hpp"
+#include "tree/turn/user_actions.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -35,7 +36,9 @@ inline constexpr LinkId kAdopterLink = UINT32_MAX;
 // ---- events
 
 /// The root's only start signal; other launchers start with their parent's Welcome.
-struct Begin {};
+struct Begin {
+  using Family = Event;
+};
 /// When the steps of a login ended, in this launcher's clock.
 struct LoginTimes {
   Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever,
@@ -43,6 +46,7 @@ struct LoginTimes {
 };
 /// The launcher on that host has greeted. `key.type` not empty: its host key was taken on first use.
 struct LinkUp {
+  using Family = Event;
   LinkId link;
   LoginTimes times;
   HostKey key;
@@ -50,27 +54,32 @@ struct LinkUp {
 };
 /// The login failed, or the launcher did not greet; the link does not exist.
 struct LoginFailed {
+  using Family = Event;
   LinkId link;
   Error error;
   std::string note;
 };
 struct LinkMessage {
+  using Family = Event;
   LinkId link;
   wire::Message message;
 };
 /// A link that was up has ended or broke the protocol. kParentLink: the parent is gone.
 struct LinkDown {
+  using Family = Event;
   LinkId link;
   Error error;
 };
 /// A message was not sent, because its receiver would refuse it as too large. The link is as it was.
 struct SendRefused {
+  using Family = Event;
   LinkId link;
   Error error;
 };
 /// Answer to Prepare: the host is ready to start processes, or why not. `address`: that other hosts can
 /// reach.
 struct Prepared {
+  using Family = Event;
   wire::Address address;
   Error error;
   bool ok = true;
@@ -83,20 +92,24 @@ struct Prepared {
 };
 /// `id`: what its kernel calls it; 0: nobody needs to know.
 struct Spawned {
+  using Family = Event;
   std::uint32_t process;
   std::uint32_t id = 0;
 };
 /// Answer to AdoptProcess. `found` false: who it is does not show, and ProcessExited will not come.
 struct ProcessAdopted {
+  using Family = Event;
   std::uint32_t process;
   bool found;
   std::uint32_t id = 0;
 };
 struct SpawnFailed {
+  using Family = Event;
   std::uint32_t process;
   Error error;
 };
 struct ProcessOutput {
+  using Family = Event;
   std::uint32_t process;
   Stream stream;
   std::string bytes;
@@ -104,12 +117,14 @@ struct ProcessOutput {
 /// Answer to DrainOutput: what the process had written by then has come as ProcessOutput. For stdout and
 /// stderr: what the client prints from now on it also writes to its terminal, or there (`copied`).
 struct OutputDrained {
+  using Family = Event;
   std::uint32_t process;
   std::array<bool, 2> on_terminal{};
   std::array<bool, 2> copied{true, true};
 };
 /// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
 struct ProcessExited {
+  using Family = Event;
   std::uint32_t process;
   std::uint8_t code = 0;
   std::uint8_t signal = 0;
@@ -118,6 +133,7 @@ struct ProcessExited {
   std::string note;      // killed by a signal: where its core file is, or that the kernel wanted its memory
 };
 struct ClientOpened {
+  using Family = Event;
   ClientKind kind;
   ClientId client;
   std::uint32_t address = 0;  // of a CCS client: IPv4, host byte order
@@ -125,78 +141,95 @@ struct ClientOpened {
   std::uint32_t made_for = wire::kNoProcess;  // this process was started with it
 };
 struct ClientBytes {
+  using Family = Event;
   ClientKind kind;
   ClientId client;
   std::string bytes;
 };
 struct ClientClosed {
+  using Family = Event;
   ClientKind kind;
   ClientId client;
   bool listens = false;  // a client of the job that may only have said all: its connection is still there
 };
 /// Root: bytes of the user's stdin; `end` with the last.
 struct InputRead {
+  using Family = Event;
   std::string bytes;
   bool end = false;
 };
 /// The pipe of a process took this many bytes of its input (of typed input: the process has read them).
 struct InputWritten {
+  using Family = Event;
   std::uint32_t process;
   std::uint32_t bytes;
 };
 /// Answer to RecallPipe.
 struct InputRecalled {
+  using Family = Event;
   std::string bytes;
 };
 /// Root: answer to a Show with output that wants a receipt.
 struct Shown {
+  using Family = Event;
   std::uint32_t process;
 };
 /// Root: the window of the user's terminal has another size.
 struct WindowResized {
+  using Family = Event;
   wire::WindowSize size;
 };
 /// Root: of what was shown so much more (output_cost) has been written, or will never be.
 struct OutputWritten {
+  using Family = Event;
   std::uint64_t cost;
 };
 /// Answer to SpoolWrite, in their order. `failure`: why the bytes are not in the file; empty: they are.
 struct Spooled {
+  using Family = Event;
   std::string failure = {};
 };
 /// Answer to SpoolRead; `failure`: why the bytes are lost.
 struct Unspooled {
+  using Family = Event;
   std::string bytes;
   std::string failure = {};
 };
 /// Root: answer to ReadHosts: the hosts with processes, numbered among themselves, whose `profile` is a place
 /// in `profiles`; or why there are none.
 struct HostsRead {
+  using Family = Event;
   std::vector<Host> hosts;
   std::vector<Profile> profiles;
   std::optional<Error> error = {};
 };
 /// Root: a signal for us or for the job. The one to go on comes after StopSelf in any case.
 struct UserSignal {
+  using Family = Event;
   int signal;
 };
 /// Answer to KillLeftovers. `all` false: some live on.
 struct LeftoversKilled {
+  using Family = Event;
   std::uint32_t killed;
   bool all = true;
 };
 /// A login under way needs `data` to be signed by one of its profile's forwarded keys. Answer Signed.
 struct SignatureWanted {
+  using Family = Event;
   LinkId link;
   std::string data;
 };
 /// Root: answer to Sign; an empty signature: the key or its agent refused.
 struct SignatureMade {
+  using Family = Event;
   std::uint32_t launcher, login;
   std::string signature;
 };
 /// Answer to Relay: no launcher of that job and host waits here.
-struct NobodyWaits {};
+struct NobodyWaits {
+  using Family = Event;
+};
 /// What was found out about a link that is silent.
 struct Evidence {
   Duration heard{0};  // the last byte came so long ago
@@ -207,28 +240,33 @@ struct Evidence {
 };
 /// Answer to Probe.
 struct Probed {
+  using Family = Event;
   LinkId link;
   Evidence evidence;
 };
 /// Answer to DescribeTopology: the file, as hwloc reads it, and what is in it; empty and null: there is none.
 struct TopologyDescribed {
+  using Family = Event;
   std::string file;
   wire::Blob xml;
 };
 /// Answer to FindFiles: so many bytes of each are here and can be read; or why no file can be.
 struct FilesFound {
+  using Family = Event;
   std::vector<std::uint64_t> held;
   std::optional<Error> error = {};
 };
 /// Answer to WritePiece: so many bytes of it are here now; 0 also if all were, and were not what they should
 /// be.
 struct FileWritten {
+  using Family = Event;
   std::uint32_t file;
   std::uint64_t held;
   std::optional<Error> error = {};
 };
 /// Answer to ReadPiece. No bytes: they are not there any more.
 struct PieceRead {
+  using Family = Event;
   LinkId link;
   std::uint32_t file;
   std::uint64_t offset;
@@ -238,32 +276,43 @@ struct PieceRead {
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
+  using Family = Event;
   std::shared_ptr<const RunPlan> plan;
 };
 /// Root of a session: it is to end, by this signal, and so is the run that there is. A second time: at once.
 struct SessionEnds {
+  using Family = Event;
   int signal;
 };
 /// Nothing happened but time: next_deadline() has come.
-struct Tick {};
-
-using AnyEvent =
-    AnyOf<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, ProcessAdopted,
-          SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed,
-          InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputWritten, Spooled, Unspooled,
-          HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed,
-          ClientSeen, MpiLoaded, TopologyDescribed, StacksRead, StacksAsked, DebugSaid, DebugAsked, ToolSpoke,
-          ToolAsked, FilesFound, FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
-/// One of them; see wire::Message.
-struct Event : AnyEvent {
-  using AnyEvent::AnyEvent;
+struct Tick {
+  using Family = Event;
 };
+
+using CoreEvents =
+    TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+             ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+             ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
+             OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
+             SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, StacksRead,
+             StacksAsked, DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead,
+             NextRun, SessionEnds, Tick>;
+/// Calls f with the event as the type of CoreEvents that it has.
+template <class F>
+auto dispatch(F&& f, Event& event) {
+  return dispatch(CoreEvents{}, f, event);
+}
+template <class F>
+auto dispatch(F&& f, const Event& event) {
+  return dispatch(CoreEvents{}, f, event);
+}
 
 // ---- actions
 
 /// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to
 /// the ssh command). No step of it may take longer than `limit`.
 struct Login {
+  using Family = Action;
   LinkId link;
   Host host;
   Profile profile;
@@ -273,56 +322,68 @@ struct Login {
 };
 /// Give up a login; no answer comes.
 struct CancelLogin {
+  using Family = Action;
   LinkId link;
 };
 /// The signature that a login wanted; empty: refused.
 struct Signed {
+  using Family = Action;
   LinkId link;
   std::string signature;
 };
 struct Send {
+  using Family = Action;
   LinkId link;
   wire::Message message;
 };
 /// Send what is queued (bounded time), then end the link. No LinkDown follows.
 struct CloseLink {
+  using Family = Action;
   LinkId link;
 };
 /// Hand on all that comes between the parent and the launcher that waits at this socket to be adopted, until
 /// one of them ends; only that is then told, as the end of the parent's link. Or answer NobodyWaits.
 struct Relay {
+  using Family = Action;
   std::uint32_t host;
   std::string socket;
 };
 /// kAdopterLink becomes kParentLink. The one that was it until now is closed, if there still is one.
-struct ReplaceParent {};
+struct ReplaceParent {
+  using Family = Action;
+};
 /// A link is silent: find out within this time whether the machine at its other end lives; at once, without a
 /// connection to it, if it acknowledged something less than `fresh` ago, or some of what came has not been
 /// read. `here`: it is this machine. Answer Probed.
 struct Probe {
+  using Family = Action;
   LinkId link;
   Duration within, fresh;
   bool here = false;
 };
 /// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared.
 struct Prepare {
+  using Family = Action;
   std::shared_ptr<const wire::JobSpec> job;
   Host self;
 };
 /// Look which of the job's files are here; at the root all of them are, where they come from. Answer
 /// FilesFound. Prepared waits for FilesStaged then.
 struct FindFiles {
+  using Family = Action;
   std::shared_ptr<const wire::StagedFiles> files;
   bool at_root;
 };
 /// Put this behind what is here of the file; nothing: look what is left of it. Answer FileWritten.
 struct WritePiece {
+  using Family = Action;
   std::uint32_t file;
   std::uint64_t offset;
   std::string bytes;
 };
 /// Read so much of a file, for who is at that link; it is here. Answer PieceRead.
 struct ReadPiece {
+  using Family = Action;
   LinkId link;
   std::uint32_t file;
   std::uint64_t offset;
@@ -330,11 +391,13 @@ struct ReadPiece {
 };
 /// All files are here, or why they are not.
 struct FilesStaged {
+  using Family = Action;
   std::optional<Error> error;
 };
 /// Start one process of the job, with these arguments behind its own, bound to these PUs (none: not bound).
 /// Answer Spawned or SpawnFailed.
 struct Spawn {
+  using Family = Action;
   std::uint32_t process;
   std::vector<std::string> more_arguments = {};
   CpuSet cpus = {};
@@ -344,30 +407,38 @@ struct Spawn {
 };
 /// Start the PMIx helper of this host, which speaks with ClientKind::pmix over a connection of its own; if it
 /// cannot be started, the connection says why.
-struct StartPmix {};
+struct StartPmix {
+  using Family = Action;
+};
 /// Write down what this host consists of, for processes that would each have a look of their own; answer
 /// TopologyDescribed.
-struct DescribeTopology {};
+struct DescribeTopology {
+  using Family = Action;
+};
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
 /// started it. Answer ProcessAdopted.
 struct AdoptProcess {
+  using Family = Action;
   std::uint32_t process, parent;
   ClientKind kind;
   ClientId client;
 };
 /// To the process's group; to an adopted one itself.
 struct Signal {
+  using Family = Action;
   std::uint32_t process;
   int signal;
 };
 /// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark).
 /// `job` and `host` name the mark. Answer LeftoversKilled once none is found, or after some seconds.
 struct KillLeftovers {
+  using Family = Action;
   std::string job;
   std::uint32_t host;
 };
 /// As ToClient.
 struct ClientSend {
+  using Family = Action;
   ClientKind kind;
   ClientId client;
   std::string bytes;
@@ -376,195 +447,76 @@ struct ClientSend {
   std::optional<PassedPort> port = {};
 };
 struct ClientClose {
+  using Family = Action;
   ClientKind kind;
   ClientId client;
 };
 /// Read the process's pipes until they are empty, before the next action. Answer OutputDrained. `client` is
 /// its connection.
 struct DrainOutput {
+  using Family = Action;
   std::uint32_t process;
   ClientId client = 0;
 };
 /// Do not read (read again) what the process writes to its pipes or its terminal.
 struct PauseOutput {
+  using Family = Action;
   std::uint32_t process;
   bool paused;
 };
 /// Do not read (read again) what the client says.
 struct PauseClient {
+  using Family = Action;
   ClientId client;
   bool paused;
 };
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
+  using Family = Action;
   std::uint64_t offset;
   wire::Blob bytes;
 };
 /// Read them back; `last`: nothing else is kept there, the file can be emptied. Answer Unspooled.
 struct SpoolRead {
+  using Family = Action;
   std::uint64_t offset;
   std::size_t size;
   bool last;
 };
 /// Write to the stdin pipe or the terminal of a process.
 struct WriteInput {
+  using Family = Action;
   std::uint32_t process;
   std::string bytes;
   bool end;
 };
 /// Take back what the input process has not read. Answer InputRecalled.
 struct RecallPipe {
+  using Family = Action;
   std::uint32_t process;
 };
 /// The terminal of the input process gets this size.
 struct ResizeTerminal {
+  using Family = Action;
   std::uint32_t process;
   wire::WindowSize size;
 };
-/// Root: read at most this many bytes of the user's stdin. Answer InputRead. `keys`: from a terminal, every
-/// key as it is typed, control keys too.
-struct ReadInput {
-  std::uint32_t bytes;
-  bool keys = false;
-};
-/// Root: keys are the user's own again: nobody takes them any more.
-struct ReleaseKeys {};
-/// Root: send what is queued (bounded time), then stop this process, as Ctrl-Z does, unless it is to go on
-/// again by then.
-struct StopSelf {};
-/// Root: look again which hosts there are, and place so many PEs on them. Answer HostsRead.
-struct ReadHosts {
-  std::uint32_t pes;
-};
-/// Root: output of a process. If it wants a receipt: answer Shown when this and all before it has been
-/// written, or nobody reads it any more.
-struct Show {
-  wire::Output output;
-  std::string host;             // of that process
-  std::uint32_t processes = 2;  // of the job
-  bool raw = false;             // its bytes are to be written as they are
-};
-/// Root: a line of ours for the user. `verbose`: only with ++verbose.
-enum class Tone : std::uint8_t { verbose, info, error };
-struct Say {
-  Tone tone;
-  std::string text;
-};
-/// Root: sign this by the user's key `key`, for a login that a launcher makes. Answer SignatureMade.
-struct Sign {
-  std::uint32_t launcher, login;
-  std::string key;  // public, as a blob
-  std::string data;
-};
-/// Root: remember this host key (known_hosts).
-struct StoreHostKey {
-  std::uint32_t host;
-  HostKey key;
-};
-/// Root: one launcher's start-up times, in the root's clock; of the launchers that the root itself started
-/// always, as far as their login, when every host is up. With `error`: that it was given up at `failed`; of
-/// `stamps` only the host counts then.
-struct Record {
-  wire::Stamps stamps;
-  std::optional<Error> error = {};
-  Instant failed = kNever;
-};
-/// Root: all were in this fence, and it is over. Only of a job whose start-up times are wanted.
-struct FenceOver {
-  wire::Fence fence;
-  std::uint64_t requests;  // that its processes have made since their last one, as far as they are counted
-  std::size_t bytes;       // given by all of them, for each of their hosts
-  Instant begun;           // when the root first heard of it
-  Instant over;
-};
-/// Root: all processes speak MPI now. Only of a job whose start-up times are wanted.
-struct AllInitialised {
-  Instant first;  // when the first was heard of
-  Instant last;
-};
-/// Root of a checkup: what was found on one host, in the root's clock.
-struct Examined {
-  wire::Checkup checkup;
-};
-/// Root: what has changed in the job's status, whose `late` hosts are left out, and what has become of hosts
-/// and processes since. Only where somebody looks at it (RootPlan::tells_progress).
-struct Progress {
-  JobStatus status;
-  std::vector<std::uint32_t> hosts_up;         // have started their processes
-  std::vector<wire::HostFailure> hosts_lost;   // were up
-  std::vector<wire::StartedBy> started_by;     // of a job that is watched
-  std::vector<wire::ProcessSet::Range> ended;  // as they should, of a job that is watched
-  struct Loss {
-    std::uint32_t process;
-    std::string how;
-    bool asked = false;  // charmrun has ended it, because of another cause
-  };
-  std::vector<Loss> lost;  // processes that ended otherwise
-  struct Failure {
-    std::uint32_t process;
-    std::uint32_t host;  // where it was
-    WayToEnd way;
-    std::string how;
-  };
-  std::vector<Failure> failures;  // those of them that are not started again, and were not ended by charmrun
-  std::vector<proto::Loss>
-      losses;  // without which the job goes on; those of single processes are in `lost`, too
-  struct ProcessRestart {
-    std::uint32_t process;
-    std::uint32_t host;      // where that is
-    std::uint32_t restarts;  // of this process, with this one
-    std::string how;         // it was lost
-  };
-  std::vector<ProcessRestart> restarts;  // processes that are started again
-  std::vector<std::uint32_t> back;       // that were lost, or regrouped, and have registered
-  std::vector<wire::Silence> silences;   // of processes, and their ends
-  std::optional<Ending> restarted;       // this ended a run of the program, which is started again
-};
-/// Root: what hosts call processes that have been started, the newest last.
-struct ProcessesKnown {
-  std::shared_ptr<const wire::JobSpec> job;
-  std::vector<wire::ProcessIds> ids;
-  bool all = false;  // with these all that are started with the job are known, for the first time
-};
-/// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
-struct Finish {
-  int status;
-  int signal;
-  Ending why = {};
-};
-/// Root of a session: a run is over, or, the first time, there is a tree; the next run is awaited. What the
-/// run had to show has been shown before.
-struct RunOver {
-  Finish result;
-};
-
-/// Whose launcher has started which, and what else a root has to know of the tree of one that was lost.
-struct TreeShape {
-  std::vector<wire::StartedBy> started_by;
-  wire::ProcessSet lost;  // processes of launchers that were lost
-};
-/// Root of a job that is kept alive: this is what another one needs to take over, from now on.
-struct KeepTree {
-  TreeShape shape;
-  std::vector<Host> hosts;
-  std::uint32_t pes_per_process = 1;
-};
-
-using AnyAction =
-    AnyOf<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn, StartPmix,
-          DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
-          PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool, FindFiles,
-          WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal,
-          ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver,
-          AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen, DebugHeard, ToolHeard, RunOver,
-          KeepTree, Finish>;
-/// One of them; see wire::Message.
-struct Action : AnyAction {
-  using AnyAction::AnyAction;
-};
-using Actions = std::vector<Action>;
+using CoreActions =
+    TypeList<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
+             StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
+             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool,
+             FindFiles, WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
+             ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
+             Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen, DebugHeard,
+             ToolHeard, RunOver, KeepTree, Finish>;
+/// Calls f with the action as the type of CoreActions that it has.
+template <class F>
+auto dispatch(F&& f, Action& action) {
+  return dispatch(CoreActions{}, f, action);
+}
+template <class F>
+auto dispatch(F&& f, const Action& action) {
+  return dispatch(CoreActions{}, f, action);
+}
 
 }  // namespace charmtree::proto
-
-extern template struct charmtree::FunctionsOf<charmtree::proto::AnyEvent>;
-extern template struct charmtree::FunctionsOf<charmtree::proto::AnyAction>;

@@ -8,6 +8,7 @@
 
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/client_silence.hpp"
+#include "tree/turn/event.hpp"
 
 namespace charmtree::proto {
 
@@ -15,11 +16,13 @@ namespace charmtree::proto {
 
 /// Answer to LookAtClient.
 struct ClientSeen {
+  using Family = Event;
   std::uint32_t process;
   Sight sight;
 };
 /// Answer to LookForMpi: the file name of the MPI library; empty: none is loaded.
 struct MpiLoaded {
+  using Family = Event;
   std::uint32_t process;
   std::string library;
 };
@@ -29,11 +32,13 @@ struct MpiLoaded {
 /// Find out what a process does that says nothing: the one that holds the client's connection. Answer
 /// ClientSeen.
 struct LookAtClient {
+  using Family = Action;
   std::uint32_t process;
   ClientId client;
 };
 /// Find out whether the process, or one that it has started, has loaded an MPI library. Answer MpiLoaded.
 struct LookForMpi {
+  using Family = Action;
   std::uint32_t process;
 };
 
