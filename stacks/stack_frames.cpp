@@ -5,7 +5,7 @@
 #include <array>
 #include <cctype>
 
-namespace charmtree::proto {
+namespace charmtree::stacks {
 
 namespace {
 
@@ -136,11 +136,10 @@ Seen sum_up(const std::vector<Folded>& looks, Activity activity) {
     waits = waits && look.is_waiting;
     common.erase(differ.first, common.end());
   }
-  using wire::Motion;
   Motion motion = moves ? Motion::moves : Motion::waits;
   if (activity == Activity::stopped) motion = Motion::stopped;
   if (activity == Activity::computes && !moves && !waits) motion = Motion::computes;
   return {std::move(common), motion};
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::stacks

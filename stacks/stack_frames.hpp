@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/wire/stacks.hpp"
+#include "stacks/messages.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::stacks {
 
 /// A stack as one look at a process has found it, the outermost frame first.
 using Frames = std::vector<std::string>;
@@ -34,11 +34,11 @@ Folded fold_frames(Stack stack);
 /// What one process did.
 struct Seen {
   Frames frames;
-  wire::Motion motion = wire::Motion::waits;
+  Motion motion = Motion::waits;
 };
 /// What the kernel says of it meanwhile.
 enum class Activity : std::uint8_t { none, computes, stopped };
 /// Several looks at it, at least one.
 Seen sum_up(const std::vector<Folded>& looks, Activity activity);
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::stacks

@@ -5,16 +5,16 @@
 #include <set>
 #include <utility>
 
-namespace charmtree::proto {
+namespace charmtree::stacks {
 
 namespace {
 constexpr std::string_view kLeftOut = "...";
 }  // namespace
 
-void StackSet::add(std::uint32_t process, const std::vector<std::string>& frames, wire::Motion motion) {
+void StackSet::add(std::uint32_t process, const std::vector<std::string>& frames, Motion motion) {
   Key key{{}, motion};
-  constexpr std::size_t kHalf = wire::kMostStackFrames / 2;
-  const bool is_long = frames.size() > wire::kMostStackFrames;
+  constexpr std::size_t kHalf = kMostStackFrames / 2;
+  const bool is_long = frames.size() > kMostStackFrames;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (!is_long || i + 1 < kHalf || i + kHalf >= frames.size()) key.first.push_back(place_of(frames[i]));
     if (is_long && i + 1 == kHalf) key.first.push_back(place_of(kLeftOut));
@@ -26,12 +26,12 @@ void StackSet::add(std::uint32_t process, const std::vector<std::string>& frames
 void StackSet::add_unread(const Ranges& processes, std::string_view why) {
   if (processes.empty()) return;
   const auto size = static_cast<std::uint32_t>(size_of(processes));
-  put({{place_of(why)}, wire::Motion::unread}, size, processes);
+  put({{place_of(why)}, Motion::unread}, size, processes);
   fit();
 }
 
-void StackSet::add(const wire::Stacks& more) {
-  for (const wire::StackGroup& group : more.groups) {
+void StackSet::add(const Stacks& more) {
+  for (const StackGroup& group : more.groups) {
     Key key{{}, group.motion};
     for (const std::uint32_t frame : group.frames) key.first.push_back(place_of(more.names[frame]));
     put(std::move(key), group.processes, group.which);
@@ -40,7 +40,7 @@ void StackSet::add(const wire::Stacks& more) {
 }
 
 std::uint32_t StackSet::place_of(std::string_view name) {
-  name = name.substr(0, wire::kMostStackName);
+  name = name.substr(0, kMostStackName);
   const auto found = places_.find(name);
   if (found != places_.end()) return found->second;
   const auto place = static_cast<std::uint32_t>(names_.size());
@@ -57,8 +57,8 @@ std::size_t StackSet::names_used() const {
 
 void StackSet::fit() {
   const auto is_small = [&] {
-    return groups_.size() <= wire::kMostStackGroups &&
-           (names_.size() <= wire::kMostStackNames || names_used() <= wire::kMostStackNames);
+    return groups_.size() <= kMostStackGroups &&
+           (names_.size() <= kMostStackNames || names_used() <= kMostStackNames);
   };
   if (is_small()) return;
   std::size_t depth = 0;
@@ -79,11 +79,11 @@ void StackSet::put(Key key, std::uint32_t processes, const Ranges& which) {
   groups_[std::move(key)].add(processes, which);
 }
 
-wire::Stacks StackSet::take() {
-  wire::Stacks all;
+Stacks StackSet::take() {
+  Stacks all;
   std::map<std::uint32_t, std::uint32_t> places;
   for (auto& [key, members] : groups_) {
-    wire::StackGroup group{{}, key.second, members.processes(), members.which()};
+    StackGroup group{{}, key.second, members.processes(), members.which()};
     for (const std::uint32_t frame : key.first) {
       const auto [place, is_new] = places.try_emplace(frame, static_cast<std::uint32_t>(all.names.size()));
       if (is_new) all.names.push_back(names_[frame]);
@@ -97,4 +97,4 @@ wire::Stacks StackSet::take() {
   return all;
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::stacks

@@ -21,7 +21,7 @@ std::string as_json(const StackReport& report) {
   nlohmann::json groups = nlohmann::json::array();
   std::uint32_t seen = 0;
   for (std::size_t i = 0; i < report.stacks.groups.size(); ++i) {
-    const wire::StackGroup& group = report.stacks.groups[i];
+    const stacks::StackGroup& group = report.stacks.groups[i];
     nlohmann::json frames = nlohmann::json::array();
     for (const std::uint32_t frame : group.frames) frames.push_back(visible(report.stacks.names[frame]));
     const wire::ProcessSet which{group.which};
@@ -29,7 +29,7 @@ std::string as_json(const StackReport& report) {
     nlohmann::json one{{"processes", group.processes},
                        {"which", all_of(which, group.processes)},
                        {"motion", word_for(group.motion)}};
-    if (group.motion == wire::Motion::unread)
+    if (group.motion == stacks::Motion::unread)
       one["why"] = frames.empty() ? "" : frames.front();
     else
       one["frames"] = frames;
@@ -134,7 +134,7 @@ private:
     constexpr double kLetter = 6.5;
     const auto letters = static_cast<std::size_t>(std::max(0.0, width / kLetter - 1));
     std::string motion;
-    for (const wire::StackGroup* group : node.ends) motion += fmt::format(", {}", word_for(group->motion));
+    for (const stacks::StackGroup* group : node.ends) motion += fmt::format(", {}", word_for(group->motion));
     boxes_ += fmt::format(
         "<g><title>{0}\n{1} processes: {2}{3}</title><rect x=\"{4:.1f}\" y=\"{5}\" width=\"{6:.1f}\" "
         "height=\"{7}\" fill=\"{8}\" stroke=\"white\"/>",

@@ -11,7 +11,7 @@ namespace charmtree {
 
 namespace {
 
-void count(StackNode& node, const wire::StackGroup& group) {
+void count(StackNode& node, const stacks::StackGroup& group) {
   node.processes += group.processes;
   node.which.add_all(group.which);
 }
@@ -32,9 +32,9 @@ void sort(StackNode& node) {
 }  // namespace
 
 StackReport stack_report(const std::string& job, const proto::JobStatus& status,
-                         const std::vector<Host>& hosts, wire::Stacks stacks) {
+                         const std::vector<Host>& hosts, stacks::Stacks stacks) {
   StackReport report{job, status.processes, std::move(stacks), {}, false};
-  for (const wire::StackGroup& group : report.stacks.groups) {
+  for (const stacks::StackGroup& group : report.stacks.groups) {
     std::vector<std::uint32_t> which;
     for (const auto& [first, last] : group.which) {
       for (std::uint64_t process = first; process <= last && group.processes <= kFewProcessesShown;
@@ -53,9 +53,9 @@ StackReport stack_report(const std::string& job, const proto::JobStatus& status,
   return report;
 }
 
-StackNode stack_tree(const wire::Stacks& stacks) {
+StackNode stack_tree(const stacks::Stacks& stacks) {
   StackNode root;
-  for (const wire::StackGroup& group : stacks.groups) {
+  for (const stacks::StackGroup& group : stacks.groups) {
     StackNode* node = &root;
     count(root, group);
     for (const std::uint32_t frame : group.frames) {
@@ -68,8 +68,8 @@ StackNode stack_tree(const wire::Stacks& stacks) {
   return root;
 }
 
-std::string_view word_for(wire::Motion motion) {
-  using wire::Motion;
+std::string_view word_for(stacks::Motion motion) {
+  using stacks::Motion;
   switch (motion) {
     case Motion::waits:
       return "waits";
@@ -120,7 +120,7 @@ public:
     }
     put(level, node, path + (is_end ? ending(*last->ends.front()) : ""));
     if (is_end) return;
-    for (const wire::StackGroup* group : last->ends) {
+    for (const stacks::StackGroup* group : last->ends) {
       StackNode here;
       here.processes = group->processes;
       here.which.add_all(group->which);
@@ -131,8 +131,8 @@ public:
   std::vector<std::string> take() { return std::move(lines_); }
 
 private:
-  std::string ending(const wire::StackGroup& group) const {
-    const bool is_known = group.motion != wire::Motion::unread;
+  std::string ending(const stacks::StackGroup& group) const {
+    const bool is_known = group.motion != stacks::Motion::unread;
     std::string text = is_known ? fmt::format("  [{}]", word_for(group.motion)) : " (its stack is not known)";
     const auto number = static_cast<std::size_t>(&group - report_.stacks.groups.data());
     if (const std::string& hosts = report_.hosts[number]; !hosts.empty()) text += " on " + hosts;

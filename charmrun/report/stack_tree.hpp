@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "stacks/messages.hpp"
 #include "tree/turn/job_status.hpp"
 #include "tree/wire/host.hpp"
-#include "tree/wire/stacks.hpp"
 
 namespace charmtree {
 
@@ -17,28 +17,28 @@ namespace charmtree {
 struct StackNode {
   std::string name;
   std::uint32_t processes = 0;
-  wire::ProcessSet which;                     // the lowest of them
-  std::vector<const wire::StackGroup*> ends;  // of which it is the innermost
-  std::vector<StackNode> children;            // the one with most processes first
+  wire::ProcessSet which;                       // the lowest of them
+  std::vector<const stacks::StackGroup*> ends;  // of which it is the innermost
+  std::vector<StackNode> children;              // the one with most processes first
 };
 
 /// The root has no name. `stacks` must outlive the tree.
-StackNode stack_tree(const wire::Stacks& stacks);
+StackNode stack_tree(const stacks::Stacks& stacks);
 
 /// What is told of a job.
 struct StackReport {
   std::string job;
   std::uint32_t processes = 0;  // of the job
-  wire::Stacks stacks;
+  stacks::Stacks stacks;
   std::vector<std::string> hosts;  // of each group, as text; empty for those of more than kFewProcessesShown
   bool is_last = false;            // a crash ends the job: nobody goes on from there
 };
 inline constexpr std::uint32_t kFewProcessesShown = 3;
 StackReport stack_report(const std::string& job, const proto::JobStatus& status,
-                         const std::vector<Host>& hosts, wire::Stacks stacks);
+                         const std::vector<Host>& hosts, stacks::Stacks stacks);
 
 /// "waits", "computes", "stopped by a signal", "moves", "crashed", "unread".
-std::string_view word_for(wire::Motion motion);
+std::string_view word_for(stacks::Motion motion);
 
 /// "0-3,7"; of many ranges the first ones, and "...".
 std::string ranges_text(const wire::ProcessSet& which, std::uint32_t processes, std::size_t most);

@@ -18,7 +18,7 @@ std::function<void()> going_on(io::Runner& runner, bool held) {
 Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, const Sources& sources,
                        HeldFor held_for)
     : console_(console),
-      stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
+      stacks_(io, [&runner](stacks::StacksAsked question) { runner.dispatch(question); }),
       debug_(io,
              {sources.processes, [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
               going_on(runner, held_for == HeldFor::prompts)}),

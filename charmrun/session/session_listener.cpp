@@ -203,7 +203,7 @@ void SessionListener::perform(io::UserAction action) {
   const Overloaded act{
       [this](proto::Show& a) { show(std::move(a)); },
       [this](proto::Say& a) { say(a.tone, a.text); },
-      [this](proto::StacksSeen& a) {
+      [this](stacks::StacksSeen& a) {
         console_.show_stacks(a, [this](const std::string& line) { say(proto::Tone::info, line); });
       },
       [this](proto::ReadInput& a) { read_input(a); },

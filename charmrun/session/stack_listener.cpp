@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "charmrun/session/door.hpp"
+#include "stacks/members.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -72,7 +73,7 @@ private:
     if (!attached_) return;
     if (letter_[0] != kFolded && letter_[0] != kRaw) return end();
     limit(kLongest);
-    listener_.ask_({{proto::StacksFor::Why::asked, ticket_}, letter_[0] == kRaw});
+    listener_.ask_({{stacks::StacksFor::Why::asked, ticket_}, letter_[0] == kRaw});
   }
   void end() {
     timer_.cancel();

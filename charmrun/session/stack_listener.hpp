@@ -11,6 +11,7 @@
 #include <string>
 
 #include "charmrun/report/stack_tree.hpp"
+#include "stacks/events.hpp"
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/listener.hpp"
@@ -24,7 +25,7 @@ public:
   static constexpr std::size_t kMost = 16;
 
   /// `ask` is called from the loop, and answered by seen().
-  using Ask = std::function<void(proto::StacksAsked)>;
+  using Ask = std::function<void(stacks::StacksAsked)>;
   StackListener(io::asio::io_context& io, Ask ask);
   StackListener(const StackListener&) = delete;
   StackListener& operator=(const StackListener&) = delete;

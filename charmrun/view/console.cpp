@@ -120,7 +120,7 @@ void Console::perform(io::UserAction action) {
       [](const proto::Examined&) {},  // comes only in a checkup, to DoctorConsole
       [this](const proto::Progress& a) { progress(a); },
       [this](const proto::ProcessesKnown& a) { processes_known(a); },
-      [this](const proto::StacksSeen& a) {
+      [this](const stacks::StacksSeen& a) {
         show_stacks(a, [this](const std::string& line) { say(Tone::info, line); });
       },
       [this](const proto::DebugHeard& a) {
@@ -261,12 +261,12 @@ void Console::say(Tone tone, const std::string& line) {
               charm_line ? text + "\n" : own_line(tone, text));
 }
 
-void Console::show_stacks(const proto::StacksSeen& seen,
+void Console::show_stacks(const stacks::StacksSeen& seen,
                           const std::function<void(const std::string&)>& say_line) const {
   StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
-  report.is_last = seen.asker.why == proto::StacksFor::Why::crash;
+  report.is_last = seen.asker.why == stacks::StacksFor::Why::crash;
   if (report.is_last && seen.stacks.groups.empty()) return;
-  if (seen.asker.why != proto::StacksFor::Why::asked) {
+  if (seen.asker.why != stacks::StacksFor::Why::asked) {
     for (const std::string& line : stack_lines(report)) say_line(line);
   } else if (hearers_.stacks) {
     hearers_.stacks(seen.asker.ticket, report);

@@ -20,6 +20,7 @@
 #include "charmrun/view/event_writer.hpp"
 #include "charmrun/view/job_news.hpp"
 #include "charmrun/view/user_output.hpp"
+#include "stacks/events.hpp"
 #include "tree/io/host/runner.hpp"
 #include "tree/io/ssh/known_hosts_writer.hpp"
 #include "tree/io/ssh/signer.hpp"
@@ -76,7 +77,7 @@ public:
     return mpir_.places_of(which);
   }
   /// To who has asked; else line by line.
-  void show_stacks(const proto::StacksSeen& seen,
+  void show_stacks(const stacks::StacksSeen& seen,
                    const std::function<void(const std::string&)>& say_line) const;
   /// Lines of ours that tools look for, at once.
   void announce(const std::string& lines);

@@ -64,7 +64,7 @@ TEST_CASE("a core file tells where its process has crashed", "[stacks]") {
   }
   const auto crash = read_core({pid, path});
   REQUIRE(crash);
-  const proto::Frames& frames = crash->stack.native;
+  const stacks::Frames& frames = crash->stack.native;
   const auto here = std::find_if(frames.begin(), frames.end(), [](const std::string& frame) {
     return frame.find("core_stack_test") != std::string::npos && frame.ends_with("fall_over");
   });

@@ -52,7 +52,7 @@ private:
   pid_t pid_;
 };
 
-bool has(const proto::Frames& frames, std::string_view part) {
+bool has(const stacks::Frames& frames, std::string_view part) {
   return std::any_of(frames.begin(), frames.end(),
                      [&](const std::string& frame) { return frame.find(part) != std::string::npos; });
 }

@@ -117,7 +117,8 @@ Duration Simulation::turn(std::uint32_t id, const Event& event, Duration now) {
     note(mark(action));
     log(now, id, action);
     performs(id, action, now);
-    dispatch([&](const auto& each) { perform(id, each, now); }, action);
+    dispatch(
+        node::Actions{}, [&](const auto& each) { perform(id, each, now); }, action);
   }
   launcher.free_at = launcher.is_stopped ? Duration::max() : now;
   if (launcher.node) arm(id, now);
@@ -284,7 +285,7 @@ std::size_t Simulation::estimate(const wire::Message& message) const {
     return bytes;
   }
   if (const auto* piece = get_if<wire::StagedPiece>(&message)) return kSmall + piece->bytes.size();
-  if (holds_alternative<wire::StacksUp>(message)) {
+  if (holds_alternative<stacks::StacksUp>(message)) {
     const auto frames = wire::encode_frames(message);
     return frames ? frames->size() : kSmall;
   }

@@ -163,7 +163,7 @@ protected:
   virtual std::string input_left(std::uint32_t) { return {}; }
   virtual bool is_found(const proto::AdoptProcess&) { return true; }
   /// What a process of a host does.
-  virtual proto::Seen does(std::uint32_t /*process*/) { return {{"main", "work"}}; }
+  virtual stacks::Seen does(std::uint32_t /*process*/) { return {{"main", "work"}}; }
   virtual proto::Sight sight_of(std::uint32_t) { return proto::Sight::running; }
   /// The user's stdin, screen and keys.
   virtual proto::InputRead user_input_read(const proto::ReadInput&) { return {{}, true}; }
@@ -291,7 +291,7 @@ private:
   void perform(std::uint32_t id, const proto::PauseClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::LookForMpi& action, Duration& now);
-  void perform(std::uint32_t id, const proto::ReadStacks& action, Duration& now);
+  void perform(std::uint32_t id, const stacks::ReadStacks& action, Duration& now);
   void perform(std::uint32_t id, const proto::Debug& action, Duration& now);
   void perform(std::uint32_t id, const proto::RunTool& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
@@ -321,7 +321,7 @@ private:
   void perform(std::uint32_t, const proto::Examined&, Duration&) {}
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
   void perform(std::uint32_t, const proto::ProcessesKnown&, Duration&) {}
-  void perform(std::uint32_t, const proto::StacksSeen&, Duration&) {}
+  void perform(std::uint32_t, const stacks::StacksSeen&, Duration&) {}
   void perform(std::uint32_t, const proto::DebugHeard&, Duration&) {}
   void perform(std::uint32_t, const proto::ToolHeard&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}

@@ -222,17 +222,17 @@ void Simulation::perform(std::uint32_t id, const LookForMpi& action, Duration& n
   put(now + kReaction, ToNode{id, MpiLoaded{action.process, {}}});
 }
 
-void Simulation::perform(std::uint32_t id, const ReadStacks& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const stacks::ReadStacks& action, Duration& now) {
   constexpr auto kThreeLooks = 200ms;
-  StackSet all;
+  stacks::StackSet all;
   for (const std::uint32_t process : launchers_[id].started) {
-    const Seen what = does(process);
+    const stacks::Seen what = does(process);
     const SimProcess& there = process_at(process);
     if (there.alive && there.launcher == id) all.add(process, what.frames, what.motion);
     if (action.crashed && there.crashed && there.launcher == id)
-      all.add(process, what.frames, wire::Motion::crashed);
+      all.add(process, what.frames, stacks::Motion::crashed);
   }
-  put(now + kThreeLooks, ToNode{id, StacksRead{action.number, all.take()}});
+  put(now + kThreeLooks, ToNode{id, stacks::StacksRead{action.number, all.take()}});
 }
 
 /// A debugger that prints the number of each process.

@@ -116,7 +116,7 @@ private:
   std::uint32_t process_count() const override { return static_cast<std::uint32_t>(processes_.size()); }
   SimProcess& process_at(std::uint32_t number) override { return processes_[number]; }
   proto::ClientKind client_kind() const override;
-  proto::Seen does(std::uint32_t process) override;
+  stacks::Seen does(std::uint32_t process) override;
   std::optional<Error> spawn_error(std::uint32_t id, const proto::Spawn& action) override;
   void hears(std::uint32_t process, const proto::ClientSend& message, Duration now) override;
   void begins(std::uint32_t process, Duration now) override;
@@ -142,7 +142,7 @@ private:
   void watch(std::uint32_t id, const proto::AdoptProcess& action, Duration now);
   void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
-  void watch(std::uint32_t id, const proto::StacksSeen& action, Duration now);
+  void watch(std::uint32_t id, const stacks::StacksSeen& action, Duration now);
   void watch(std::uint32_t id, const proto::DebugHeard& action, Duration now);
   void watch(std::uint32_t id, const proto::RunTool& action, Duration now);
   void watch(std::uint32_t id, const proto::ToolHeard& action, Duration now);

@@ -24,7 +24,8 @@ void World::acts(std::uint32_t id, const Actions& actions) {
 }
 
 void World::performs(std::uint32_t id, const Action& action, Duration now) {
-  dispatch([&](const auto& each) { watch(id, each, now); }, action);
+  dispatch(
+      node::Actions{}, [&](const auto& each) { watch(id, each, now); }, action);
 }
 
 void World::watch(std::uint32_t id, const Say& action, Duration) {
@@ -63,11 +64,11 @@ void World::watch(std::uint32_t, const KeepTree& action, Duration) {
 }
 
 /// A process is told of once, and by nobody but its own launcher, or those between that and the root.
-void World::watch(std::uint32_t, const StacksSeen& action, Duration) {
+void World::watch(std::uint32_t, const stacks::StacksSeen& action, Duration) {
   if (!is_sound(action.stacks)) checks_.wrong("stacks that make no sense");
   wire::ProcessSet all;
   std::uint64_t told = 0;
-  for (const wire::StackGroup& group : action.stacks.groups) {
+  for (const stacks::StackGroup& group : action.stacks.groups) {
     told += group.processes;
     for (const auto& range : group.which) {
       if (!all.missing(range).empty() && all.missing(range).front() == range)
@@ -142,7 +143,7 @@ void World::watch(std::uint32_t id, const Finish& action, Duration now) {
 
 bool World::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
   const std::uint32_t id = sender(wire, up);
-  if (holds_alternative<wire::StacksUp>(message) && receiver(wire, up) == root_)
+  if (holds_alternative<stacks::StacksUp>(message) && receiver(wire, up) == root_)
     outcome_.stacks = std::max(outcome_.stacks, estimate(message));
   if (const auto* lost = get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
   if (auto* facts = get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))

@@ -142,7 +142,8 @@ void World::strike(Fault kind, Duration now) {
       put(now, ToNode{root_, UserSignal{kInterrupt}});
       return;
     case K::asks:
-      if (!is_root_awaited_) put(now, ToNode{root_, StacksAsked{{StacksFor::Why::asked, root_}, false}});
+      if (!is_root_awaited_)
+        put(now, ToNode{root_, stacks::StacksAsked{{stacks::StacksFor::Why::asked, root_}, false}});
       return;
     case K::prompts:
       if (is_root_awaited_) return;

@@ -182,7 +182,8 @@ std::size_t SmallWorld::alive() const {
 }
 
 void SmallWorld::performs(std::uint32_t id, const Action& action, Duration) {
-  dispatch([&](const auto& each) { watch(id, each); }, action);
+  dispatch(
+      node::Actions{}, [&](const auto& each) { watch(id, each); }, action);
 }
 
 bool SmallWorld::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {

@@ -138,7 +138,7 @@ public:
   std::function<std::optional<Error>(std::uint32_t host)> prepare;  // empty: all are ready
   std::function<proto::CpuMap(std::uint32_t host)> cpus;            // empty: one PU
   std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
-  std::function<proto::Seen(std::uint32_t process)> act;            // empty: all work
+  std::function<stacks::Seen(std::uint32_t process)> act;           // empty: all work
   std::string user_input;                                           // stdin of the root, then its end
   std::function<void()> run_over;                                   // of a session; may call next_run()
   Duration reader_stops = kForever, reader_goes_on{0};              // of the root's output
@@ -158,7 +158,7 @@ public:
   void take_over();
   void kill_process(std::uint32_t process, int signal) { exits(process, 0, signal, now_); }
   /// As ++stack-trees does.
-  void ask_stacks() { deliver(root_, proto::StacksAsked{}); }
+  void ask_stacks() { deliver(root_, stacks::StacksAsked{}); }
   /// As ++gdb does.
   void run_tool_by(std::uint64_t ticket, wire::ToolOrder order) {
     deliver(root_, proto::ToolAsked{ticket, std::move(order)});
@@ -198,7 +198,7 @@ public:
   std::vector<proto::Sign> signs;
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
-  std::vector<proto::StacksSeen> stacks;
+  std::vector<stacks::StacksSeen> stacks;
   std::vector<proto::DebugHeard> debug;
   std::vector<proto::ToolHeard> tools;
   std::vector<proto::ProcessesKnown> known;
@@ -232,7 +232,7 @@ private:
   bool takes_input(const proto::WriteInput& action) override;
   std::string input_left(std::uint32_t process) override { return std::exchange(actors[process].input, {}); }
   bool is_found(const proto::AdoptProcess& action) override { return !actors[action.process].hidden; }
-  proto::Seen does(std::uint32_t process) override {
+  stacks::Seen does(std::uint32_t process) override {
     return act ? act(process) : sim::Simulation::does(process);
   }
   proto::Sight sight_of(std::uint32_t process) override { return actors[process].sight; }
@@ -260,7 +260,7 @@ private:
   void watch(std::uint32_t, const proto::KeepTree& action) { kept = action; }
   void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
   void watch(std::uint32_t, const proto::ProcessesKnown& action) { known.push_back(action); }
-  void watch(std::uint32_t, const proto::StacksSeen& action) { stacks.push_back(action); }
+  void watch(std::uint32_t, const stacks::StacksSeen& action) { stacks.push_back(action); }
   void watch(std::uint32_t, const proto::DebugHeard& action) { debug.push_back(action); }
   void watch(std::uint32_t, const proto::ToolHeard& action) { tools.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }

@@ -109,7 +109,6 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->services.turn(*this);
-    run_->stacks.turn(*this);
     run_->debug.turn(*this);
     run_->tools.turn(*this);
     run_->staging.turn(*this);
@@ -134,7 +133,7 @@ Instant Node::next_deadline() const {
   deadline = earlier(deadline, earlier(trust_.next_deadline(), run_->services.next_deadline()));
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
-  deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->stacks.next_deadline()));
+  deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->services.next_real_deadline()));
   deadline = earlier(deadline, run_->debug.next_deadline());
   deadline = earlier(deadline, earlier(parent_.next_deadline(), repairs_.next_deadline()));
   return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
@@ -158,8 +157,8 @@ void Node::pass_on(const RootOrders& orders) {
         [&](const wire::WorldBegun& m) { run_->host.down(m, *this); },
         [&](const wire::Recover& m) { run_->gather.down(m, *this); },
         [&](const wire::Lost& m) { run_->gather.down(m, *this); },
-        [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
-        [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); });
+        [&](const wire::Renewed& m) { run_->gather.down(m, *this); });
+    run_->services.down(message, *this);
     hand_down_all(message);
   }
   for (const auto& [process, message] : orders.process) {

@@ -45,8 +45,7 @@ concept HeardBy = requires(Part& part, E&& event, Turn& turn) {
 };
 /// Somebody looks into the job.
 template <class E>
-concept OfInspector =
-    std::is_same_v<E, StacksAsked> || std::is_same_v<E, DebugAsked> || std::is_same_v<E, ToolAsked>;
+concept OfInspector = std::is_same_v<E, DebugAsked> || std::is_same_v<E, ToolAsked>;
 template <class E>
 concept OfClient = requires(const E& event) {
   event.client;
@@ -64,6 +63,11 @@ void hear_client(E event, HostPart& host, std::optional<OutputPart>& output, Tur
 }  // namespace
 
 void Node::hear(Event event) {
+  if (run_->services.on(event, *this)) return;
+  if (root_) {
+    RootOrders orders;
+    if (root_->on_event(event, now_, *out_, orders)) return pass_on(orders);
+  }
   const auto ask_root = [&](auto&& ask) {
     if (!root_) return;
     RootOrders orders;
@@ -106,7 +110,6 @@ void Node::hear(Event event) {
         output_.reset();  // nothing is on this run's screen
         begin_run(root_->coded_job());
       },
-      [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
       [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
       [&]<HeardBy<ToolPart> E>(E& e) { run_->tools.on(e, *this); },
       [&]<HeardBy<StagingPart> E>(E& e) { run_->staging.on(std::move(e), *this); },
@@ -201,7 +204,6 @@ void Node::from_parent(const wire::Message& message) {
         hand_down_all(message);
         host_part.down(m, *this);
       }),
-      [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
       each_of<wire::StagedPiece, wire::PieceRefused>([&](const auto& m) { run_->staging.down(m, *this); }),
@@ -252,7 +254,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
       each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),

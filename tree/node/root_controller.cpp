@@ -15,6 +15,7 @@
 namespace charmtree {
 
 using namespace proto;
+using stacks::StacksFor;
 
 namespace {
 
@@ -114,7 +115,14 @@ void RootController::output(wire::Output output, Actions& out) {
   out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
 
+bool RootController::on_event(const Event& event, Instant now, Actions& out, RootOrders& orders) {
+  Turn turn{*this, now, out, orders};
+  return services_.on(event, turn);
+}
+
 void RootController::message(const wire::Message& message, Instant now, Actions& out, RootOrders& orders) {
+  Turn turn{*this, now, out, orders};
+  if (services_.up(message, turn)) return;
   wire::handle_each<wire::CoreMessages, wire::Route::to_root>(
       message,
       [&](const wire::AbortUp& m) {
@@ -152,10 +160,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::NameInquiry& m) {
         kvs_.inquiries.on(m, judge_.places().host_of(m.process).index, orders.process);
       },
-      [&](const wire::WorldWanted& m) {
-        Turn turn{*this, now, out, orders};
-        kvs_.worlds.on(m, start_.absent(), turn);
-      },
+      [&](const wire::WorldWanted& m) { kvs_.worlds.on(m, start_.absent(), turn); },
       [&](const wire::Bindings& m) { bindings_.on(m); },
       [&](const wire::Silence& m) {
         if (m.process >= job_->processes || judge_.verdict()) return;
@@ -164,7 +169,6 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       },
       [&](const wire::Left& m) { resizing_.on(m); }, [&](const wire::PesWanted& m) { resizing_.on(m); },
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
-      [&](const wire::StacksUp& m) { inside_.stacks.on(m, judge_, out); },
       [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
       [&](const wire::ToolSaid& m) { inside_.tools.on(m, out); });
 }
@@ -215,7 +219,7 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
     status.moved = judge_.places().moved();
     for (std::string& line : status_lines(status, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
   }
-  if (meaning.shows_stacks) inside_.stacks.ask({{StacksFor::Why::quit}});
+  if (meaning.shows_stacks) stack_requests().ask({{StacksFor::Why::quit}});
   if (meaning.forward) orders.everyone.push_back(wire::ForwardSignal{static_cast<std::uint8_t>(signal)});
   if (meaning.too_early)
     out.push_back(

@@ -22,7 +22,6 @@
 #include "health/silence_report.hpp"
 #include "kvs/inquiries.hpp"
 #include "kvs/worlds.hpp"
-#include "stacks/stack_inquiries.hpp"
 #include "tree/job/binding_report.hpp"
 #include "tree/job/job_resizing.hpp"
 #include "tree/job/judge.hpp"
@@ -36,6 +35,7 @@
 #include "tree/job/user_input.hpp"
 #include "tree/job/user_signals.hpp"
 #include "tree/node/root_plan.hpp"
+#include "tree/node/services.hpp"
 #include "tree/node/shown_lately.hpp"
 #include "tree/overlay/new_host_keys.hpp"
 
@@ -101,7 +101,9 @@ public:
     else
       ccs_->on(event, now, out);
   }
-  /// StacksAsked, DebugAsked and ToolAsked: by those who look into the job.
+  /// An event of a service. Returns false if no component at the root handles it.
+  bool on_event(const proto::Event& event, Instant now, proto::Actions& out, RootOrders& orders);
+  /// DebugAsked and ToolAsked: by those who look into the job.
   template <class E>
   void asked(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
     Turn turn{*this, now, out, orders};
@@ -173,6 +175,7 @@ private:
   bool is_restarting() const { return restart_ && restart_->is_due(); }
   bool stays() const;
   bool has_reader() const;
+  stacks::StacksRoot& stack_requests() { return services_.of<stacks::StacksService>(); }
 
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
@@ -195,12 +198,11 @@ private:
     proto::Inquiries inquiries;
     proto::Worlds worlds;
   } kvs_;
+  node::RootComponents<node::Services> services_;
   struct {
-    proto::StackInquiries stacks;
     proto::DebugDesk debug;
     proto::ToolDesk tools;
     bool output_stalls = false, stalls = false;
-    void ask(const proto::StacksAsked& question, Turn&) { stacks.ask(question); }
     void ask(const proto::DebugAsked& asked, Turn& turn) { debug.ask(asked, turn); }
     void ask(const proto::ToolAsked& asked, Turn& turn) { tools.ask(asked, turn); }
   } inside_;

@@ -12,6 +12,7 @@
 namespace charmtree {
 
 using namespace proto;
+using stacks::StacksFor;
 
 /// Where single processes are started again, what of the input was under way to the old one is given up.
 void RootController::Turn::tell(const RootNews& news) {
@@ -47,9 +48,9 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   Turn turn{*this, now, out, orders};
   if (time_limit_.is_reached(now)) {
     const bool runs = !cancel_restart() && judge_.launch().all_up();
-    runs ? inside_.stacks.ask({{StacksFor::Why::time_limit}}) : judge_.decision().time_limit_reached();
+    runs ? stack_requests().ask({{StacksFor::Why::time_limit}}) : judge_.decision().time_limit_reached();
   }
-  if (inside_.stacks.has_seen_last()) judge_.decision().time_limit_reached();
+  if (stack_requests().has_seen_last()) judge_.decision().time_limit_reached();
   if (ccs_) ccs_->tick(now, out, orders.process);
   start_.failed(judge_.tick(now));
   start_.tell_late(judge_, now, out);
@@ -69,8 +70,8 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
     if (!somebody_is_lost && judge_.take_release(kind))
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
-  if (silences_.turn(judge_, now, out)) inside_.stacks.ask({{StacksFor::Why::hang}});
-  inside_.stacks.turn(turn);
+  if (silences_.turn(judge_, now, out)) stack_requests().ask({{StacksFor::Why::hang}});
+  services_.turn(turn);
   if (judge_.verdict()) {
     inside_.debug.end(turn);
     inside_.tools.end(turn);
@@ -189,7 +190,7 @@ void RootController::tell_verdict(Instant now, Actions& out, RootOrders& orders)
     if (!is_restarting()) time_limit_.lift();
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }
-  if (inside_.stacks.holds_end(verdict)) return;
+  if (stack_requests().holds_end(verdict)) return;
   if (auto end = end_.order(verdict, is_restarting() || stays())) orders.end = end;
 }
 
@@ -242,7 +243,7 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
   next->new_host_keys_ = std::move(new_host_keys_);
   next->input_.take_over(input_);
   next->signals_.take_over(signals_);
-  next->inside_.stacks.take_over(std::move(inside_.stacks));
+  next->services_.take_over(std::move(services_));
   next->orphan_bound_.take_over(orphan_bound_);
   if (signals_.suspended()) next->orphan_bound_.suspended();
   next->begin(now);

@@ -6,7 +6,6 @@
 #include "ccs/ccs_part.hpp"
 #include "debug/debug_part.hpp"
 #include "debug/tool_part.hpp"
-#include "stacks/stacks_part.hpp"
 #include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
@@ -23,10 +22,9 @@ struct RunParts {
 
   proto::HostPart host;
   proto::GatherPart gather;
-  node::Components<node::Services> services;
+  node::LauncherComponents<node::Services> services;
   proto::InputPart input;
   proto::CcsPart ccs;
-  proto::StacksPart stacks;
   proto::DebugPart debug;
   proto::ToolPart tools;
   proto::StagingPart staging;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of services, and their components on one launcher. A service is a struct with
+// A list of services, and their components on one launcher and at the root. A service is a struct with
 //   using Messages = wire::MessageList<...>;   that no other service has
-//   using Launcher = ...;                      its component: a class as tree/turn/turn.hpp describes it
-// A message is handled by the component of its service, found in a table by the message's number. A component
-// that lacks a handler for one of its messages does not compile.
+//   using Launcher = ...;                      its component on each launcher (tree/turn/turn.hpp)
+// and, as far as it has them,
+//   using Root = ...;                          its component at the root (tree/job/root_turn.hpp)
+//   using Events = TypeList<...>;              from the shell, for one of the two
+//   using Actions = TypeList<...>;             for the shell (tree/io/host/runner.cpp)
+// A message or an event that no component of its service handles does not compile.
 #pragma once
 
 #include <array>
@@ -11,51 +14,117 @@
 #include <tuple>
 #include <utility>
 
+#include "tree/base/type_list.hpp"
+#include "tree/job/root_turn.hpp"
 #include "tree/turn/turn.hpp"
 #include "tree/wire/message.hpp"
 
 namespace charmtree::node {
 
+struct NoRoot {};
+
+template <class Service>
+struct RootOf {
+  using Type = NoRoot;
+};
+template <class Service>
+requires requires {
+  typename Service::Root;
+}
+struct RootOf<Service> {
+  using Type = typename Service::Root;
+};
+template <class Service>
+struct EventsOf {
+  using List = TypeList<>;
+};
+template <class Service>
+requires requires {
+  typename Service::Events;
+}
+struct EventsOf<Service> {
+  using List = typename Service::Events;
+};
+template <class Service>
+struct ActionsOf {
+  using List = TypeList<>;
+};
+template <class Service>
+requires requires {
+  typename Service::Actions;
+}
+struct ActionsOf<Service> {
+  using List = typename Service::Actions;
+};
+
+template <class Component, class Happening, class Turn>
+concept Handles = requires(Component& component, const Happening& happening, Turn& turn) {
+  component.on(happening, turn);
+};
+template <class Component, class Message>
+concept HandlesAtRoot = requires(Component& component, const Message& message, proto::RootTurn& turn) {
+  component.up(message, turn);
+};
+
+/// Each event of the service is handled by exactly one of its components.
+template <class Service, class... Events>
+constexpr bool handles_events(TypeList<Events...>) {
+  return ((Handles<typename Service::Launcher, Events, proto::Turn> !=
+           Handles<typename RootOf<Service>::Type, Events, proto::RootTurn>)&&...);
+}
+
 template <class... Services>
 struct ServiceList {
+  static_assert((handles_events<Services>(typename EventsOf<Services>::List{}) && ...));
   using Messages = JoinedLists<typename Services::Messages...>;
+  using Actions = JoinedLists<typename ActionsOf<Services>::List...>;
 };
 
-template <class Component, class Notice>
-concept Handles = requires(Component& component, const Notice& notice, proto::Turn& turn) {
-  component.on(notice, turn);
-};
+inline constexpr std::size_t kMessageNumbers = UINT8_MAX + 1;
 
 template <class List>
-class Components;
+class LauncherComponents;
+/// The components of one launcher, in one run of the program.
 template <class... Services>
-class Components<ServiceList<Services...>> {
+class LauncherComponents<ServiceList<Services...>> {
 public:
-  /// Handles a message from the parent. Returns false if it is no service's.
+  /// Handles a message from the parent; at the root, one of the root's own. Returns false if no service has
+  /// it.
   bool down(const wire::Message& message, proto::Turn& turn) {
-    static constexpr std::array<Down, kNumbers> kHandlers = table<Down, DownHandler>();
+    static constexpr auto kHandlers = table<Down, DownHandler>();
     const Down handler = kHandlers[message.number()];
     if (handler != nullptr) handler(*this, message, turn);
     return handler != nullptr;
   }
-  /// Handles a message from the child at `link`. Returns false if it is no service's.
+  /// Handles a message from the child at `link`. Returns false if no service has it.
   bool up(proto::LinkId link, wire::Message& message, proto::Turn& turn) {
-    static constexpr std::array<Up, kNumbers> kHandlers = table<Up, UpHandler>();
+    static constexpr auto kHandlers = table<Up, UpHandler>();
     const Up handler = kHandlers[message.number()];
     if (handler != nullptr) handler(*this, link, message, turn);
     return handler != nullptr;
   }
-  /// Passes a notice to the components that have a handler for it.
+  /// Returns false if no component on launchers handles the event.
+  bool on(proto::Event& event, proto::Turn& turn) {
+    return (on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...);
+  }
+  /// Passes a notice to the components that handle it: at least one.
   template <class Notice>
   void notify(const Notice& notice, proto::Turn& turn) {
-    static_assert((Handles<typename Services::Launcher, Notice> || ...), "no component handles this notice");
+    static_assert((Handles<typename Services::Launcher, Notice, proto::Turn> || ...));
     (notify_one<Services>(notice, turn), ...);
   }
   /// Does what is due at the end of a turn, in the order of the list.
   void turn(proto::Turn& turn) { (of<Services>().turn(turn), ...); }
+  /// Returns the earliest deadline in the job's time.
   Instant next_deadline() const {
     Instant deadline = kNever;
     ((deadline = earlier(deadline, deadline_of(of<Services>()))), ...);
+    return deadline;
+  }
+  /// Returns the earliest deadline in the time of this host.
+  Instant next_real_deadline() const {
+    Instant deadline = kNever;
+    ((deadline = earlier(deadline, real_deadline_of(of<Services>()))), ...);
     return deadline;
   }
 
@@ -69,52 +138,142 @@ public:
   }
 
 private:
-  static constexpr std::size_t kNumbers = UINT8_MAX + 1;
-  using Down = void (*)(Components&, const wire::Message&, proto::Turn&);
-  using Up = void (*)(Components&, proto::LinkId, wire::Message&, proto::Turn&);
+  using Down = void (*)(LauncherComponents&, const wire::Message&, proto::Turn&);
+  using Up = void (*)(LauncherComponents&, proto::LinkId, wire::Message&, proto::Turn&);
 
   template <class Service, class M>
   struct DownHandler {
     static constexpr bool kHandles = M::kRoute == wire::Route::down;
-    static void handle(Components& all, const wire::Message& message, proto::Turn& turn) {
+    static void handle(LauncherComponents& all, const wire::Message& message, proto::Turn& turn) {
       all.of<Service>().down(message.as<M>(), turn);
     }
   };
   template <class Service, class M>
   struct UpHandler {
     static constexpr bool kHandles = M::kRoute != wire::Route::down;
-    static void handle(Components& all, proto::LinkId link, wire::Message& message, proto::Turn& turn) {
+    static void handle(LauncherComponents& all, proto::LinkId link, wire::Message& message,
+                       proto::Turn& turn) {
       all.of<Service>().up(link, std::move(message.as<M>()), turn);
     }
   };
 
   template <class Function, template <class, class> class Handler>
-  static constexpr std::array<Function, kNumbers> table() {
-    std::array<Function, kNumbers> handlers{};
+  static constexpr std::array<Function, kMessageNumbers> table() {
+    std::array<Function, kMessageNumbers> handlers{};
     (enter<Handler, Services>(handlers, typename Services::Messages{}), ...);
     return handlers;
   }
   template <template <class, class> class Handler, class Service, class Function, wire::IsMessage... Ms>
-  static constexpr void enter(std::array<Function, kNumbers>& handlers, wire::MessageList<Ms...>) {
+  static constexpr void enter(std::array<Function, kMessageNumbers>& handlers, wire::MessageList<Ms...>) {
     (enter_one<Handler<Service, Ms>>(handlers, Ms::kNumber), ...);
   }
   template <class Handler, class Function>
-  static constexpr void enter_one(std::array<Function, kNumbers>& handlers, std::uint8_t number) {
+  static constexpr void enter_one(std::array<Function, kMessageNumbers>& handlers, std::uint8_t number) {
     if constexpr (Handler::kHandles) handlers[number] = Handler::handle;
   }
 
+  template <class Service, class... Events>
+  bool on_one_of([[maybe_unused]] proto::Event& event, [[maybe_unused]] proto::Turn& turn,
+                 TypeList<Events...>) {
+    return (on_one<Service, Events>(event, turn) || ...);
+  }
+  template <class Service, class E>
+  bool on_one(proto::Event& event, proto::Turn& turn) {
+    if constexpr (Handles<typename Service::Launcher, E, proto::Turn>) {
+      if (!event.is<E>()) return false;
+      of<Service>().on(std::move(event.as<E>()), turn);
+      return true;
+    }
+    return false;
+  }
   template <class Service, class Notice>
   void notify_one(const Notice& notice, proto::Turn& turn) {
-    if constexpr (Handles<typename Service::Launcher, Notice>) of<Service>().on(notice, turn);
+    if constexpr (Handles<typename Service::Launcher, Notice, proto::Turn>) of<Service>().on(notice, turn);
   }
   static Instant deadline_of(const auto& component) {
-    if constexpr (requires { component.next_deadline(); })
-      return component.next_deadline();
-    else
-      return kNever;
+    if constexpr (requires { component.next_deadline(); }) return component.next_deadline();
+    return kNever;
+  }
+  static Instant real_deadline_of(const auto& component) {
+    if constexpr (requires { component.next_real_deadline(); }) return component.next_real_deadline();
+    return kNever;
   }
 
   std::tuple<typename Services::Launcher...> all_;
+};
+
+template <class List>
+class RootComponents;
+/// The components at the root, in one run of the program.
+template <class... Services>
+class RootComponents<ServiceList<Services...>> {
+public:
+  /// Handles a message that has come to the root. Returns false if no component at the root does.
+  bool up(const wire::Message& message, proto::RootTurn& turn) {
+    return (up_one_of<Services>(message, turn, typename Services::Messages{}) || ...);
+  }
+  /// Returns false if no component at the root handles the event.
+  bool on(const proto::Event& event, proto::RootTurn& turn) {
+    return (on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...);
+  }
+  /// Does what is due at the end of a turn, in the order of the list.
+  void turn(proto::RootTurn& turn) { (turn_one<Services>(turn), ...); }
+  /// Takes over from the last run of the program.
+  void take_over(RootComponents before) { (take_over_one<Services>(before), ...); }
+
+  template <class Service>
+  typename Service::Root& of() {
+    return std::get<Part<Service>>(all_).root;
+  }
+  template <class Service>
+  const typename Service::Root& of() const {
+    return std::get<Part<Service>>(all_).root;
+  }
+
+private:
+  template <class Service>
+  struct Part {
+    typename RootOf<Service>::Type root;
+  };
+
+  template <class Service, class... Ms>
+  bool up_one_of(const wire::Message& message, proto::RootTurn& turn, TypeList<Ms...>) {
+    return (up_one<Service, Ms>(message, turn) || ...);
+  }
+  template <class Service, class M>
+  bool up_one([[maybe_unused]] const wire::Message& message, [[maybe_unused]] proto::RootTurn& turn) {
+    if constexpr (HandlesAtRoot<typename RootOf<Service>::Type, M>) {
+      if (!message.is<M>()) return false;
+      of<Service>().up(message.as<M>(), turn);
+      return true;
+    }
+    return false;
+  }
+  template <class Service, class... Events>
+  bool on_one_of([[maybe_unused]] const proto::Event& event, [[maybe_unused]] proto::RootTurn& turn,
+                 TypeList<Events...>) {
+    return (on_one<Service, Events>(event, turn) || ...);
+  }
+  template <class Service, class E>
+  bool on_one([[maybe_unused]] const proto::Event& event, [[maybe_unused]] proto::RootTurn& turn) {
+    if constexpr (Handles<typename RootOf<Service>::Type, E, proto::RootTurn>) {
+      if (!event.is<E>()) return false;
+      of<Service>().on(event.as<E>(), turn);
+      return true;
+    }
+    return false;
+  }
+  template <class Service>
+  void turn_one([[maybe_unused]] proto::RootTurn& turn) {
+    if constexpr (requires { of<Service>().turn(turn); }) of<Service>().turn(turn);
+  }
+  template <class Service>
+  void take_over_one([[maybe_unused]] RootComponents& before) {
+    if constexpr (requires { of<Service>().take_over(std::move(before.of<Service>())); })
+      of<Service>().take_over(std::move(before.of<Service>()));
+  }
+
+  std::tuple<Part<Services>...> all_;
 };
 
 }  // namespace charmtree::node

@@ -5,15 +5,19 @@
 
 #include "kvs/fence/service.hpp"
 #include "kvs/ring/service.hpp"
+#include "stacks/service.hpp"
 #include "tree/node/service_list.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::node {
 
-using Services = ServiceList<kvs::FenceService, kvs::RingService>;
+using Services = ServiceList<kvs::FenceService, kvs::RingService, stacks::StacksService>;
 
 /// All messages between launchers.
 using Messages = JoinedLists<wire::CoreMessages, Services::Messages>;
 inline constexpr wire::MessageTypes kMessageTypes{Messages{}};
+
+/// All actions.
+using Actions = JoinedLists<proto::CoreActions, Services::Actions>;
 
 }  // namespace charmtree::node

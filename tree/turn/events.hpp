@@ -289,14 +289,13 @@ struct Tick {
   using Family = Event;
 };
 
-using CoreEvents =
-    TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-             ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-             ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
-             OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
-             SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, StacksRead,
-             StacksAsked, DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead,
-             NextRun, SessionEnds, Tick>;
+using CoreEvents = TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                            ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
+                            ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
+                            Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
+                            LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, ClientSeen,
+                            MpiLoaded, TopologyDescribed, DebugSaid, DebugAsked, ToolSpoke, ToolAsked,
+                            FilesFound, FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
 /// Calls f with the event as the type of CoreEvents that it has.
 template <class F>
 auto dispatch(F&& f, Event& event) {
@@ -504,11 +503,11 @@ struct ResizeTerminal {
 using CoreActions =
     TypeList<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
              StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, ReadStacks, Debug, RunTool,
-             FindFiles, WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
+             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, Debug, RunTool, FindFiles,
+             WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
              ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-             Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen, DebugHeard,
-             ToolHeard, RunOver, KeepTree, Finish>;
+             Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, DebugHeard, ToolHeard,
+             RunOver, KeepTree, Finish>;
 /// Calls f with the action as the type of CoreActions that it has.
 template <class F>
 auto dispatch(F&& f, Action& action) {

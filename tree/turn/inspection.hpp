@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events and actions of those who look into a job: stacks and debuggers. A part of the vocabulary of
+// Events and actions of debuggers and tools. A part of the vocabulary of
 // tree/turn/events.hpp.
 #pragma once
 
@@ -9,37 +9,12 @@
 #include "tree/base/time.hpp"
 #include "tree/turn/event.hpp"
 #include "tree/wire/debug.hpp"
-#include "tree/wire/stacks.hpp"
 #include "tree/wire/tools.hpp"
 
 namespace charmtree::proto {
 
 // ---- events
 
-/// For whom the root finds out what all processes do.
-struct StacksFor {
-  enum class Why : std::uint8_t {
-    asked,       // `ticket`: by which the shell knows who has asked
-    quit,        // SIGQUIT
-    hang,        // processes do not serve their sockets
-    time_limit,  // the job has had its time
-    crash,       // the job ends because a process has crashed: its end waits for the answer
-  };
-  Why why = Why::asked;
-  std::uint64_t ticket = 0;
-};
-/// Answer to ReadStacks. Processes that have ended are in none of them, but for those that have crashed.
-struct StacksRead {
-  using Family = Event;
-  std::uint32_t number;
-  wire::Stacks stacks;
-};
-/// Root: somebody wants to know what all processes do; answer StacksSeen. `raw`: with all frames.
-struct StacksAsked {
-  using Family = Event;
-  StacksFor asker;
-  bool raw = false;
-};
 /// What the debuggers of this host have said in a session (Debug). `done`: they have answered that order, 0:
 /// not yet.
 struct DebugSaid {
@@ -67,14 +42,6 @@ struct ToolAsked {
 
 // ---- actions
 
-/// Find out what the processes of this host do that have been started and have not ended, within this time.
-/// As wire::StacksWanted. Answer StacksRead.
-struct ReadStacks {
-  using Family = Action;
-  std::uint32_t number;
-  bool raw, crashed;
-  Duration within;
-};
 /// For the debuggers of this host's processes. Answers DebugSaid.
 struct Debug {
   using Family = Action;
@@ -86,12 +53,6 @@ struct RunTool {
   using Family = Action;
   wire::ToolOrder order;
   std::vector<std::uint32_t> names = {};
-};
-/// Root: what all processes do.
-struct StacksSeen {
-  using Family = Action;
-  StacksFor asker;
-  wire::Stacks stacks;
 };
 /// Root: for the prompt with that ticket. `over`: it has no session any more.
 struct DebugHeard {

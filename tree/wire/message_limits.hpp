@@ -10,7 +10,6 @@
 #include "tree/wire/codec.hpp"
 #include "tree/wire/debug.hpp"
 #include "tree/wire/frame.hpp"
-#include "tree/wire/stacks.hpp"
 
 namespace charmtree::wire {
 
@@ -24,12 +23,6 @@ inline constexpr std::size_t kMaxList = 1U << 20;
 inline constexpr std::size_t kMaxQueuePairs = 4U << 20;
 /// A line of output, a text or a format as long as clients may send them, a piece of a CCS answer.
 inline constexpr std::size_t kMaxPiece = (1U << 20) + kMaxSaid;
-/// As many groups of stacks, frames and names as there may be (wire::Stacks).
-inline constexpr std::size_t kMaxStacks = 1U << 20;
-static_assert(kMostStackNames * (kMostStackName + 2) +
-                  kMostStackGroups * (2 * kMostStackFrames + 10 * kMostGroupRanges + 16) <=
-              kMaxStacks);
-
 /// As many answers of debuggers as there may be (wire::DebugUp).
 inline constexpr std::size_t kMaxDebug = 1U << 20;
 static_assert(kMostDebugTexts + kMostDebugAnswers * (10 * kMostGroupRanges + 4 * kMostDebugSpans + 32) <=

@@ -40,8 +40,6 @@ inline constexpr NameInquiry::Deed kLast<NameInquiry::Deed> = NameInquiry::Deed:
 template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
-inline constexpr Motion kLast<Motion> = Motion::unread;
-template <>
 inline constexpr DebugOrder::What kLast<DebugOrder::What> = DebugOrder::What::end;
 template <>
 inline constexpr ToolOrder::What kLast<ToolOrder::What> = ToolOrder::What::end;
@@ -76,10 +74,6 @@ template <>
 inline constexpr std::uint64_t kMostElements<DebugAnswer> = std::max(kMostDebugSpans, kMostGroupRanges);
 template <>
 inline constexpr std::uint64_t kMostElements<DebugAnswers> = kMostDebugAnswers;
-template <>
-inline constexpr std::uint64_t kMostElements<Stacks> = kMostStackNames;
-template <>
-inline constexpr std::uint64_t kMostElements<StackGroup> = kMostStackFrames;
 
 template <>
 inline constexpr bool kMayBeCut<Error> = true;
@@ -239,10 +233,6 @@ CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
 CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
 CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
-CT_MEMBERS(StacksWanted, s.number, s.raw, s.crashed, s.within)
-CT_MEMBERS(StackGroup, s.frames, s.motion, s.processes, s.which)
-CT_MEMBERS(Stacks, s.names, s.groups)
-CT_MEMBERS(StacksUp, s.number, s.stacks)
 CT_MEMBERS(DebugOrder, s.session, s.number, s.what, s.each, s.line, s.which)
 CT_MEMBERS(NumberSpan, s.low, s.high)
 CT_MEMBERS(DebugAnswer, s.kind, s.text, s.spans, s.processes, s.which)

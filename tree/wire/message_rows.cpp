@@ -53,7 +53,6 @@ CT_MESSAGE_TYPE(Moved, down());
 CT_MESSAGE_TYPE(Inquired, down().asked_again());
 CT_MESSAGE_TYPE(Answered, down().asked_again());
 CT_MESSAGE_TYPE(WorldBegun, down());
-CT_MESSAGE_TYPE(StacksWanted, down());
 CT_MESSAGE_TYPE(DebugOrder, down());
 CT_MESSAGE_TYPE(ToolOrder, down());
 CT_MESSAGE_TYPE(StagedPiece, down());
@@ -102,8 +101,7 @@ CT_MESSAGE_TYPE(NameInquiry, up(process<&NameInquiry::process>)
                                  .uncounted()
                                  .asked_again());
 CT_MESSAGE_TYPE(WorldWanted, up(process<&WorldWanted::process>).most({kMaxSaid + kMostWanted}));
-CT_MESSAGE_TYPE(StacksUp, up(nobody).most({kMaxStacks}).uncounted());  // proto::StacksPart judges it
-CT_MESSAGE_TYPE(DebugUp, up(nobody).most({kMaxDebug}).uncounted());    // proto::DebugPart judges it
+CT_MESSAGE_TYPE(DebugUp, up(nobody).most({kMaxDebug}).uncounted());  // proto::DebugPart judges it
 CT_MESSAGE_TYPE(ToolSaid, up(process_once<&ToolSaid::which>).most(kNumbers).uncounted());
 CT_MESSAGE_TYPE(PieceWanted, up(nobody).uncounted());  // proto::StagingPart judges it
 

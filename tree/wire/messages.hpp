@@ -28,7 +28,6 @@
 #include "tree/wire/run_messages.hpp"
 #include "tree/wire/share.hpp"
 #include "tree/wire/silence.hpp"
-#include "tree/wire/stacks.hpp"
 #include "tree/wire/staging.hpp"
 #include "tree/wire/tools.hpp"
 
@@ -507,12 +506,11 @@ using CoreMessages =
                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Inquired,
-                Answered, WorldBegun, StacksWanted, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello,
-                Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
-                LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
-                Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed,
-                Fenced, Silence, Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp, DebugUp, ToolSaid,
-                PieceWanted>;
+                Answered, WorldBegun, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello, Facts, Output,
+                ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+                Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
+                QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced,
+                Silence, Inquiry, InquiryReply, NameInquiry, WorldWanted, DebugUp, ToolSaid, PieceWanted>;
 inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 
 }  // namespace charmtree::wire

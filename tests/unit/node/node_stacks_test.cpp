@@ -10,8 +10,8 @@
 namespace charmtree::node_stacks_test {
 
 using namespace charmtree::proto;
+using namespace charmtree::stacks;
 using namespace charmtree::test;
-using wire::Motion;
 using Why = StacksFor::Why;
 
 namespace {
@@ -23,9 +23,9 @@ void stay(SmallWorld& world) {
   };
 }
 
-std::uint32_t total(const wire::Stacks& stacks) {
+std::uint32_t total(const stacks::Stacks& stacks) {
   std::uint32_t processes = 0;
-  for (const wire::StackGroup& group : stacks.groups) processes += group.processes;
+  for (const stacks::StackGroup& group : stacks.groups) processes += group.processes;
   return processes;
 }
 

@@ -5,12 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "stacks/stack_frames.hpp"
 #include "stacks/stack_set.hpp"
 
 namespace charmtree::stack_tree_test {
 
 using namespace charmtree::proto;
-using wire::Motion;
+using namespace charmtree::stacks;
 
 namespace {
 
@@ -25,14 +26,14 @@ std::vector<Host> four_hosts(std::uint32_t each) {
   return hosts;
 }
 
-StackReport told(std::uint32_t processes, const std::vector<Host>& hosts, const wire::Stacks& stacks) {
+StackReport told(std::uint32_t processes, const std::vector<Host>& hosts, const stacks::Stacks& stacks) {
   JobStatus status;
   status.processes = processes;
   return stack_report("job", status, hosts, stacks);
 }
 
 /// 16 processes on 4 hosts, one of which does something else.
-wire::Stacks one_is_stuck() {
+stacks::Stacks one_is_stuck() {
   StackSet set;
   for (std::uint32_t i = 0; i < 16; ++i) {
     if (i == 7)
@@ -46,7 +47,7 @@ wire::Stacks one_is_stuck() {
 }  // namespace
 
 TEST_CASE("the text shows what is common once, and where the odd one is", "[stacks]") {
-  const wire::Stacks stacks = one_is_stuck();
+  const stacks::Stacks stacks = one_is_stuck();
   const std::vector<Host> hosts = four_hosts(4);
   CHECK(stack_lines(told(16, hosts, stacks)) ==
         std::vector<std::string>{"what 16 processes of job job do, in 2 groups:", "16:[0-15] main > step",
@@ -79,14 +80,14 @@ TEST_CASE("a stack that others go on from stands by itself, and what is unknown 
   set.add(0, {"main"}, Motion::moves);
   set.add(1, {"main", "wait"}, Motion::waits);
   set.add_unread({{2, 9}}, "its launcher is lost");
-  const wire::Stacks stacks = set.take();
+  const stacks::Stacks stacks = set.take();
   const std::vector<Host> hosts = four_hosts(3);
   const auto lines = stack_lines(told(12, hosts, stacks));
   CHECK(lines == std::vector<std::string>{"what 10 of 12 processes of job job do, in 3 groups:",
                                           "8:[2-9] its launcher is lost (its stack is not known)",
                                           "2:[0-1] main", "  1:[0] (here)  [moves] on h00 (++gdb :0)",
                                           "  1:[1] wait  [waits] on h00 (++gdb :1)"});
-  const wire::Stacks none;
+  const stacks::Stacks none;
   CHECK(stack_lines(told(12, hosts, none)) == std::vector<std::string>{"no process of job job runs"});
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("the text has at most 25 lines of at most 100 letters", "[stacks]") {
   SECTION("of a wide one") {
     for (int i = 0; i < 200; ++i) set.add(process++, {"f" + std::to_string(i)}, Motion::waits);
   }
-  const wire::Stacks stacks = set.take();
+  const stacks::Stacks stacks = set.take();
   const auto lines = stack_lines(told(process, four_hosts(1), stacks));
   CHECK(lines.size() <= kMostStackLines);
   for (const std::string& line : lines) CHECK(line.size() <= 130);
@@ -113,14 +114,14 @@ TEST_CASE("the text has at most 25 lines of at most 100 letters", "[stacks]") {
 TEST_CASE("names from a process cannot speak to the terminal", "[stacks]") {
   StackSet set;
   set.add(0, {"main", "\x1b[2J\nevil"}, Motion::waits);
-  const wire::Stacks stacks = set.take();
+  const stacks::Stacks stacks = set.take();
   const std::vector<Host> hosts = four_hosts(1);
   for (const StackFormat format : {StackFormat::text, StackFormat::json, StackFormat::dot, StackFormat::svg})
     CHECK(show_stacks(told(1, hosts, stacks), format).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("JSON, a graph and a picture say the same", "[stacks]") {
-  const wire::Stacks stacks = one_is_stuck();
+  const stacks::Stacks stacks = one_is_stuck();
   const std::vector<Host> hosts = four_hosts(4);
   const StackReport report = told(16, hosts, stacks);
   const auto json = nlohmann::json::parse(show_stacks(report, StackFormat::json));
@@ -142,7 +143,7 @@ TEST_CASE("JSON, a graph and a picture say the same", "[stacks]") {
 TEST_CASE("a picture of more processes than it is wide is as wide as another", "[stacks]") {
   StackSet set;
   for (std::uint32_t i = 0; i < 2400; ++i) set.add(i, {"main", i < 600 ? "left" : "right"}, Motion::waits);
-  const wire::Stacks stacks = set.take();
+  const stacks::Stacks stacks = set.take();
   const std::string svg = show_stacks(told(2400, four_hosts(600), stacks), StackFormat::svg);
   CHECK(svg.find(R"(width="300.0")") != std::string::npos);
   CHECK(svg.find(R"(width="900.0")") != std::string::npos);
@@ -152,7 +153,7 @@ TEST_CASE("STATview reads a graph of sets that are not known whole, and of C++ n
   StackSet set;
   for (std::uint32_t process = 0; process < 140; ++process)
     set.add(process, {"main", process % 2 == 0 ? "even" : "Odd<int>::operator|{\"a\\b\"}"}, Motion::waits);
-  const wire::Stacks stacks = set.take();
+  const stacks::Stacks stacks = set.take();
   const std::string dot = show_stacks(told(140, four_hosts(1), stacks), StackFormat::dot);
   CHECK(dot.find(R"x(label="70:[0,2,4,6,...]", bv="(null)", count="70", rep="0")x") != std::string::npos);
   CHECK(dot.find("bv=\"[") == dot.find(R"(bv="[0-139]")"));

@@ -5,8 +5,8 @@
 
 namespace charmtree::stack_frames_test {
 
-using namespace charmtree::proto;
-using wire::Motion;
+using namespace charmtree::stacks;
+using stacks::Motion;
 
 TEST_CASE("what is outside of main is left out", "[stacks]") {
   CHECK(fold_frames({{"_start", "??", "main", "step"}}).frames == Frames{"main", "step"});

@@ -3,21 +3,21 @@
 
 #include <catch2/catch.hpp>
 
-#include "tree/wire/message_limits.hpp"
-#include "tree/wire/message_members.hpp"
+#include "stacks/members.hpp"
+#include "stacks/stack_frames.hpp"
 
 namespace charmtree::stack_set_test {
 
-using namespace charmtree::proto;
+using namespace charmtree::stacks;
 using Ranges = StackSet::Ranges;
-using wire::Motion;
+using stacks::Motion;
 
 TEST_CASE("processes with the same stack are one group, the largest first", "[stacks]") {
   StackSet set;
   set.add(3, {"main", "spin"}, Motion::computes);
   for (const std::uint32_t process : {0U, 1U, 2U, 7U}) set.add(process, {"main", "wait"}, Motion::waits);
   set.add(5, {"main", "wait"}, Motion::computes);
-  const wire::Stacks all = set.take();
+  const stacks::Stacks all = set.take();
   REQUIRE(all.groups.size() == 3);
   CHECK((all.groups[0].processes == 4 && all.groups[0].which == Ranges{{0, 2}, {7, 7}}));
   CHECK(all.names[all.groups[0].frames.at(1)] == "wait");
@@ -32,7 +32,7 @@ TEST_CASE("what hosts tell is added up by the names of functions", "[stacks]") {
   other.add(8, {"main", "a"}, Motion::waits);
   one.add(other.take());
   one.add_unread({{4, 6}}, "its launcher is lost");
-  const wire::Stacks all = one.take();
+  const stacks::Stacks all = one.take();
   REQUIRE(all.groups.size() == 3);
   CHECK((all.groups[0].motion == Motion::unread && all.groups[0].processes == 3));
   CHECK(all.names[all.groups[0].frames.at(0)] == "its launcher is lost");
@@ -42,7 +42,7 @@ TEST_CASE("what hosts tell is added up by the names of functions", "[stacks]") {
 TEST_CASE("of many scattered processes the lowest are named, and all are counted", "[stacks]") {
   StackSet set;
   for (std::uint32_t i = 0; i < 1000; ++i) set.add(2 * i, {"main"}, Motion::waits);
-  const wire::Stacks all = set.take();
+  const stacks::Stacks all = set.take();
   REQUIRE(all.groups.size() == 1);
   CHECK(all.groups[0].processes == 1000);
   CHECK(all.groups[0].which.size() == wire::kMostGroupRanges);
@@ -53,11 +53,11 @@ TEST_CASE("too many groups lose their innermost frames, and no process", "[stack
   StackSet set;
   for (std::uint32_t i = 0; i < 2000; ++i)
     set.add(i, {"main", "step" + std::to_string(i % 100), "f" + std::to_string(i)}, Motion::waits);
-  const wire::Stacks all = set.take();
+  const stacks::Stacks all = set.take();
   CHECK(all.groups.size() == 100);
   CHECK((all.groups.front().frames.size() == 2 && is_sound(all)));
   std::uint32_t processes = 0;
-  for (const wire::StackGroup& group : all.groups) processes += group.processes;
+  for (const stacks::StackGroup& group : all.groups) processes += group.processes;
   CHECK(processes == 2000);
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("too many names lose the innermost frames, too", "[stacks]") {
     for (std::uint32_t depth = 0; depth < 5; ++depth) frames.push_back("f" + std::to_string(5 * i + depth));
     set.add(i, frames, Motion::waits);
   }
-  const wire::Stacks all = set.take();
+  const stacks::Stacks all = set.take();
   CHECK((all.groups.size() == 400 && all.groups.front().frames.size() == 3));
-  CHECK(all.names.size() <= wire::kMostStackNames);
+  CHECK(all.names.size() <= stacks::kMostStackNames);
 }
 
 TEST_CASE("of a deep stack the middle is left out", "[stacks]") {
@@ -79,9 +79,9 @@ TEST_CASE("of a deep stack the middle is left out", "[stacks]") {
   for (int i = 0; i < 1000; ++i) frames.push_back("recurse");
   frames.push_back("leaf");
   set.add(0, frames, Motion::waits);
-  const wire::Stacks all = set.take();
-  const wire::StackGroup& group = all.groups.at(0);
-  CHECK(group.frames.size() == wire::kMostStackFrames);
+  const stacks::Stacks all = set.take();
+  const stacks::StackGroup& group = all.groups.at(0);
+  CHECK(group.frames.size() == stacks::kMostStackFrames);
   CHECK((all.names[group.frames.front()] == "main" && all.names[group.frames.back()] == "leaf"));
   CHECK(std::count(all.names.begin(), all.names.end(), "...") == 1);
 }
@@ -99,7 +99,7 @@ TEST_CASE("what goes up grows with the groups, not with the processes", "[stacks
       }
       root.add(own.take());
     }
-    const wire::StacksUp answer{1, root.take()};
+    const stacks::StacksUp answer{1, root.take()};
     CHECK(answer.stacks.groups.size() == kGroups);
     return wire::encode_frames(answer)->size();
   };
@@ -108,13 +108,13 @@ TEST_CASE("what goes up grows with the groups, not with the processes", "[stacks
 }
 
 TEST_CASE("the largest answer fits into its message", "[stacks]") {
-  wire::StacksUp answer{UINT32_MAX, {}};
-  for (std::size_t i = 0; i < wire::kMostStackNames; ++i)
-    answer.stacks.names.push_back(std::string(wire::kMostStackName - 4, 'x') + std::to_string(1000 + i));
-  for (std::uint32_t i = 0; i < wire::kMostStackGroups; ++i) {
-    wire::StackGroup group{{}, Motion::unread, wire::kMostGroupRanges, {}};
-    for (std::uint32_t frame = 0; frame < wire::kMostStackFrames; ++frame)
-      group.frames.push_back(wire::kMostStackNames - 1 - frame);
+  stacks::StacksUp answer{UINT32_MAX, {}};
+  for (std::size_t i = 0; i < stacks::kMostStackNames; ++i)
+    answer.stacks.names.push_back(std::string(stacks::kMostStackName - 4, 'x') + std::to_string(1000 + i));
+  for (std::uint32_t i = 0; i < stacks::kMostStackGroups; ++i) {
+    stacks::StackGroup group{{}, Motion::unread, wire::kMostGroupRanges, {}};
+    for (std::uint32_t frame = 0; frame < stacks::kMostStackFrames; ++frame)
+      group.frames.push_back(stacks::kMostStackNames - 1 - frame);
     for (std::uint32_t range = 0; range < wire::kMostGroupRanges; ++range)
       group.which.push_back({4'000'000'000U + 2 * range, 4'000'000'000U + 2 * range});
     answer.stacks.groups.push_back(std::move(group));
@@ -122,7 +122,7 @@ TEST_CASE("the largest answer fits into its message", "[stacks]") {
   CHECK(is_sound(answer.stacks));
   const auto bytes = wire::encode_frames(answer);
   REQUIRE(bytes);
-  CHECK(bytes->size() <= wire::kMaxStacks + wire::kFrameHeader);
+  CHECK(bytes->size() <= kMaxStacks + wire::kFrameHeader);
 }
 
 }  // namespace charmtree::stack_set_test

@@ -158,7 +158,7 @@ std::vector<Message> messages_down() {
           Inquired{9, 1, {3, 5}, "key"},
           Answered{1, 9, {3, 5}, "why", "given"},
           WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
-          StacksWanted{3, true, true, 5s},
+          stacks::StacksWanted{3, true, true, 5s},
           DebugOrder{2, 7, DebugOrder::What::command, true, "print x", {{0, 3}, {7, 7}}},
           ToolOrder{2, ToolOrder::What::begin, true, 4096, {"gdb", "-i", "dap"}, {}, {{0, 3}, {7, 7}}},
           StagedPiece{3, 1U << 20, "bytes"},
@@ -217,7 +217,7 @@ std::vector<Message> messages_up() {
           InquiryReply{9, 1, {3, 5}, "why", "given"},
           NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"},
           WorldWanted{1, {2, 7}, {{{0, {"a", "b"}, {"A=b"}, true, "/tmp"}, 3, {"n1"}}}, "given"},
-          StacksUp{3, {{"main", "work"}, {{{0, 1}, Motion::computes, 4, {{0, 2}, {7, 7}}}}}},
+          stacks::StacksUp{3, {{"main", "work"}, {{{0, 1}, stacks::Motion::computes, 4, {{0, 2}, {7, 7}}}}}},
           DebugUp{2, 7, {{{DebugAnswer::Kind::stopped, "x = \x1a", {{"1", "9"}}, 4, {{0, 2}, {7, 7}}}}, 1}},
           ToolSaid{2, ToolSaid::What::output, 0, "Content-Length: 2\r\n\r\n{}", {{7, 7}}},
           PieceWanted{3, 1U << 20, 1U << 21, true}};

@@ -280,9 +280,9 @@ void HostRuntime::execute(const proto::DescribeTopology&) {
   sink_(proto::TopologyDescribed{file, std::move(xml)});
 }
 
-void HostRuntime::execute(const proto::ReadStacks& action) {
-  const auto done = [this, number = action.number](wire::Stacks stacks) {
-    sink_(proto::StacksRead{number, std::move(stacks)});
+void HostRuntime::execute(const stacks::ReadStacks& action) {
+  const auto done = [this, number = action.number](stacks::Stacks stacks) {
+    sink_(stacks::StacksRead{number, std::move(stacks)});
   };
   stacks_.read({present(), action.crashed ? autopsy_.cores() : Cores{}, action.raw}, action.within, done);
 }

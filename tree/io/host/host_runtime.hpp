@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "stacks/events.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/host/autopsy.hpp"
 #include "tree/io/host/checkup.hpp"
@@ -49,7 +50,7 @@ public:
   void execute(const proto::StartPmix& action);
   void execute(const proto::DescribeTopology& action);
   void execute(const proto::AdoptProcess& action);
-  void execute(const proto::ReadStacks& action);
+  void execute(const stacks::ReadStacks& action);
   void execute(const proto::Debug& action);
   void execute(const proto::RunTool& action);
   void execute(const proto::Signal& action);

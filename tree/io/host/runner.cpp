@@ -54,7 +54,8 @@ void Runner::turn(Event event) {
 /// Carries out an action here, by the links, by the host or, at a root, by the user side. An action without
 /// one of these does not compile.
 void Runner::execute(Action& action) {
-  proto::dispatch(
+  charmtree::dispatch(
+      node::Actions{},
       [this]<class A>(A& each) {
         if constexpr (requires { perform(each); })
           perform(each);

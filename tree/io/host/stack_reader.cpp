@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "stacks/members.hpp"
 #include "stacks/stack_set.hpp"
 #include "tree/io/sealed_file.hpp"
 #include "tree/io/spawn.hpp"
@@ -65,7 +66,7 @@ void StackReader::hear() {
     if (ec == asio::error::operation_aborted) return;
     heard_.append(piece_.data(), size);
     if (ec) return end("what looked at it has failed");
-    heard_.size() > wire::kMaxStacks ? end("too much was found") : hear();
+    heard_.size() > stacks::kMaxStacks ? end("too much was found") : hear();
   });
 }
 
@@ -74,19 +75,19 @@ void StackReader::end(std::string_view failure) {
   timer_.cancel();
   error_code ignored;
   if (pipe_.is_open()) pipe_.close(ignored);
-  wire::Stacks stacks;
-  auto told = wire::decode_whole<wire::Stacks>(heard_);
+  stacks::Stacks stacks;
+  auto told = wire::decode_whole<stacks::Stacks>(heard_);
   if (told) {
     stacks = std::move(*told);
   } else {
     if (helper_ != 0) watch_.signal_group(helper_, SIGKILL);
-    proto::StackSet::Ranges all;
+    stacks::StackSet::Ranges all;
     for (const auto& [process, pid] : question_.pids) {
       watch_.signal_group(pid, SIGCONT);
       all.push_back({process, process});
     }
     for (const auto& [process, core] : question_.cores) all.push_back({process, process});
-    proto::StackSet set;
+    stacks::StackSet set;
     set.add_unread(all, failure);
     stacks = set.take();
   }

@@ -13,11 +13,11 @@
 #include <string>
 #include <string_view>
 
+#include "stacks/messages.hpp"
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/core_file.hpp"
-#include "tree/wire/stacks.hpp"
 
 namespace charmtree::io {
 
@@ -27,7 +27,7 @@ inline constexpr std::string_view kStackHelperWord = "++stack-helper", kRawFrame
 
 class StackReader {
 public:
-  using Done = std::function<void(wire::Stacks)>;
+  using Done = std::function<void(stacks::Stacks)>;
   struct Question {
     std::map<std::uint32_t, pid_t> pids;  // by process
     Cores cores;                          // of others

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "stacks/events.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/turn/events.hpp"
 
@@ -22,7 +23,7 @@ public:
 /// in tree/turn/events.hpp; answers go to UserEvents::dispatch.
 using AnyUserAction =
     AnyOf<proto::Show, proto::Say, proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
-          proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown, proto::StacksSeen,
+          proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown, stacks::StacksSeen,
           proto::DebugHeard, proto::ToolHeard, proto::ReadInput, proto::ReleaseKeys, proto::StopSelf,
           proto::ReadHosts, proto::RunOver, proto::KeepTree>;
 struct UserAction : AnyUserAction {

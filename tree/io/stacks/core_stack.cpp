@@ -45,7 +45,7 @@ std::string source_of(Dwfl_Module* module, Dwarf_Addr pc) {
 
 int take_frame(Dwfl_Frame* frame, void* argument) {
   Walk& walk = *static_cast<Walk*>(argument);
-  proto::Frames& frames = walk.crash.stack.native;
+  stacks::Frames& frames = walk.crash.stack.native;
   const auto here = function_frame(walk.dwfl, frame);
   if (!here || frames.size() >= kDeepestStack) return DWARF_CB_ABORT;
   frames.push_back(here->function);

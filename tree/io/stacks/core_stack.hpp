@@ -11,8 +11,8 @@
 namespace charmtree::io {
 
 struct Crash {
-  proto::Stack stack;  // of the thread that crashed; Python's functions are not looked for
-  std::string source;  // "step.cpp:42": of the innermost function that was compiled with -g; or empty
+  stacks::Stack stack;  // of the thread that crashed; Python's functions are not looked for
+  std::string source;   // "step.cpp:42": of the innermost function that was compiled with -g; or empty
 };
 
 /// Error refused: it is not a core file of that process, or not this user's, or says nothing.

@@ -31,16 +31,16 @@ Error why_not(int error) {
 
 struct ProcessStack::Walk {
   ProcessStack& of;
-  proto::Stack stack;  // of the process the innermost first
+  stacks::Stack stack;  // of the process the innermost first
 };
 
 int ProcessStack::take_frame(Dwfl_Frame* frame, void* argument) {
   Walk& walk = *static_cast<Walk*>(argument);
-  proto::Frames& frames = walk.stack.native;
+  stacks::Frames& frames = walk.stack.native;
   const auto here = function_frame(walk.of.dwfl_.get(), frame);
   if (!here || frames.size() >= kDeepestStack) return DWARF_CB_ABORT;
   frames.push_back(here->function);
-  if (proto::runs_python(frames.back())) walk.of.look_at_python(walk, here->module);
+  if (stacks::runs_python(frames.back())) walk.of.look_at_python(walk, here->module);
   return DWARF_CB_OK;
 }
 
@@ -64,7 +64,7 @@ Result<void> ProcessStack::open() {
 }
 
 /// A stack that ends in the middle, where code has no unwind information, is told as far as it goes.
-Result<proto::Stack> ProcessStack::read() {
+Result<stacks::Stack> ProcessStack::read() {
   if (!dwfl_) {
     if (auto opened = open(); !opened) return opened.error();
   }

@@ -21,7 +21,7 @@ public:
 
   /// Its functions, and those of a Python program that it runs. The first time takes longer: the files that
   /// the process consists of are opened. Error refused: what says why.
-  Result<proto::Stack> read();
+  Result<stacks::Stack> read();
 
 private:
   struct Walk;

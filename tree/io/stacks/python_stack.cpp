@@ -129,7 +129,7 @@ std::optional<PythonRuntime> find_python(pid_t pid, Dwfl_Module* module) {
 }
 
 /// The oldest thread is the last in the list: the main one.
-proto::Frames python_frames(pid_t pid, const PythonRuntime& runtime) {
+stacks::Frames python_frames(pid_t pid, const PythonRuntime& runtime) {
   const auto known = std::find_if(kLayouts.begin(), kLayouts.end(),
                                   [&](const Layout& each) { return each.minor == runtime.minor; });
   if (known == kLayouts.end()) return {};
@@ -152,7 +152,7 @@ proto::Frames python_frames(pid_t pid, const PythonRuntime& runtime) {
   }
   auto frame = memory.get<Address>(thread + layout.frame);
   if (layout.has_c_frame) frame = memory.get<Address>(frame + layout.frame_in_c_frame);
-  proto::Frames frames;
+  stacks::Frames frames;
   while (memory.ok() && frame != 0 && frames.size() < kMostFrames) {
     constexpr Address kTags = 3;  // of references, from 3.14 on
     const Address code = memory.get<Address>(frame + layout.code) & ~kTags;

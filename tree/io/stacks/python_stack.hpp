@@ -24,6 +24,6 @@ std::optional<PythonRuntime> find_python(pid_t pid, Dwfl_Module* module);
 
 /// What the main thread of its main interpreter runs, the outermost function first: "step (solver.py)". As
 /// far as that can be read.
-proto::Frames python_frames(pid_t pid, const PythonRuntime& runtime);
+stacks::Frames python_frames(pid_t pid, const PythonRuntime& runtime);
 
 }  // namespace charmtree::io

@@ -11,6 +11,7 @@
 #include <new>
 #include <sstream>
 
+#include "stacks/members.hpp"
 #include "stacks/stack_frames.hpp"
 #include "stacks/stack_set.hpp"
 #include "tree/io/clock.hpp"
@@ -43,7 +44,7 @@ struct Subject {
   std::uint32_t process;
   pid_t pid;  // 0: it has ended
   ProcessStack stack;
-  std::vector<proto::Folded> looks = {};
+  std::vector<stacks::Folded> looks = {};
   std::string failure = {};
   std::uint64_t computed_before = 0, computed_since = 0;
   int running = 0, stopped = 0;  // so often
@@ -74,8 +75,8 @@ void look(Subject& subject, bool raw) {
   if (stat.state == 't') return (void)(subject.failure = "a debugger holds it");
   auto stack = read_stack(subject.stack);
   if (stack) {
-    subject.looks.push_back(raw ? proto::Folded{proto::all_frames(std::move(*stack))}
-                                : proto::fold_frames(std::move(*stack)));
+    subject.looks.push_back(raw ? stacks::Folded{stacks::all_frames(std::move(*stack))}
+                                : stacks::fold_frames(std::move(*stack)));
   } else if (is_over(stat_of(subject.pid))) {
     subject.pid = 0;
   } else {
@@ -84,12 +85,12 @@ void look(Subject& subject, bool raw) {
 }
 
 /// Where others take its processor, it still is ready to run each time.
-proto::Activity activity_of(const Subject& subject) {
+stacks::Activity activity_of(const Subject& subject) {
   const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   const std::uint64_t looked = ticks * static_cast<std::uint64_t>((kLooks - 1) * kPause / 1ms) / 1000;
-  if (subject.stopped == kLooks) return proto::Activity::stopped;
+  if (subject.stopped == kLooks) return stacks::Activity::stopped;
   const bool computes = subject.running == kLooks || 2 * subject.computed_since >= looked;
-  return computes ? proto::Activity::computes : proto::Activity::none;
+  return computes ? stacks::Activity::computes : stacks::Activity::none;
 }
 
 struct Subjects {
@@ -116,11 +117,11 @@ Subjects read_subjects() {
   return subjects;
 }
 
-void tell(const Subject& subject, proto::StackSet& all) {
+void tell(const Subject& subject, stacks::StackSet& all) {
   if (!subject.failure.empty()) {
     all.add_unread({{subject.process, subject.process}}, subject.failure);
   } else if (subject.pid != 0 && !subject.looks.empty()) {
-    const proto::Seen seen = proto::sum_up(subject.looks, activity_of(subject));
+    const stacks::Seen seen = stacks::sum_up(subject.looks, activity_of(subject));
     all.add(subject.process, seen.frames, seen.motion);
   }
 }
@@ -133,13 +134,13 @@ auto read_crash(const CoreFile& core) -> decltype(read_core(core)) {
   }
 }
 
-void tell_crash(std::uint32_t process, const CoreFile& core, bool raw, proto::StackSet& all) {
+void tell_crash(std::uint32_t process, const CoreFile& core, bool raw, stacks::StackSet& all) {
   auto crash = read_crash(core);
   if (!crash) return all.add_unread({{process, process}}, to_string(crash.error()));
-  proto::Frames frames =
-      raw ? proto::all_frames(std::move(crash->stack)) : proto::fold_frames(std::move(crash->stack)).frames;
+  stacks::Frames frames =
+      raw ? stacks::all_frames(std::move(crash->stack)) : stacks::fold_frames(std::move(crash->stack)).frames;
   if (!crash->source.empty()) frames.push_back("at " + crash->source);
-  all.add(process, frames, wire::Motion::crashed);
+  all.add(process, frames, stacks::Motion::crashed);
 }
 
 void wait_until(Instant time) {
@@ -163,7 +164,7 @@ std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
     next = now() + kPause;
     for (Subject& subject : subjects.living) look(subject, raw);
   }
-  proto::StackSet all;
+  stacks::StackSet all;
   for (const Subject& subject : subjects.living) tell(subject, all);
   for (const auto& [process, core] : subjects.cores) tell_crash(process, core, raw, all);
   return write_all(STDOUT_FILENO, *wire::encode_whole(all.take())) ? 0 : 1;

@@ -11,7 +11,7 @@
 namespace charmtree::io {
 
 /// If `words` are those of a helper (kStackHelperWord): reads lines "PROCESS PID" on stdin to their end,
-/// looks at those three times, and writes wire::Stacks to stdout. Its status.
+/// looks at those three times, and writes stacks::Stacks to stdout. Its status.
 std::optional<int> run_stack_helper(const std::vector<std::string>& words);
 
 }  // namespace charmtree::io

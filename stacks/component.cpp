@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stacks/stacks_part.hpp"
+#include "stacks/component.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,23 +7,25 @@
 #include "tree/job/host_processes.hpp"
 #include "tree/overlay/launch.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::stacks {
+
+using namespace proto;
 
 namespace {
 
-/// A child speaks for those below it, and for no more of them than there are.
-bool may_say(LinkId link, const wire::Stacks& stacks, const Subtree& subtree) {
+/// Checks that a child speaks for processes below it, and for no more than there are.
+bool is_allowed(LinkId link, const Stacks& stacks, const Subtree& subtree) {
   std::uint64_t processes = 0;
-  for (const wire::StackGroup& group : stacks.groups) processes += group.processes;
+  for (const StackGroup& group : stacks.groups) processes += group.processes;
   return processes <= subtree.most_processes_of(link) && subtree.speaks_for(link, stacks.groups);
 }
 
 }  // namespace
 
-void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
+void StacksComponent::down(const StacksWanted& wanted, Turn& turn) {
   const Seat seat = turn.seat();
   Open open{wanted.number, turn.real_now() + wanted.within, seat.processes != nullptr, {}, {}};
-  wire::StacksWanted below = wanted;
+  StacksWanted below = wanted;
   below.within = std::max(wanted.within - kLevel, Duration{kLevel});
   if (seat.is_root())
     open.until += kLevel;
@@ -37,21 +39,21 @@ void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
   open_ = std::move(open);
 }
 
-void StacksPart::on(const StacksRead& read, Turn&) {
+void StacksComponent::on(const StacksRead& read, Turn&) {
   if (!open_ || open_->number != read.number || !open_->awaits_host) return;
   open_->awaits_host = false;
   open_->stacks.add(read.stacks);
 }
 
-/// What of a process has been moved meanwhile counts as not told.
-void StacksPart::up(LinkId link, const wire::StacksUp& answer, Turn& turn) {
+/// Processes that have been moved meanwhile count as unread.
+void StacksComponent::up(LinkId link, const StacksUp& answer, Turn& turn) {
   if (!open_ || open_->number != answer.number || !open_->below.contains(link)) return;
-  if (!may_say(link, answer.stacks, turn.seat().launch.subtree())) return;
+  if (!is_allowed(link, answer.stacks, turn.seat().launch.subtree())) return;
   open_->below.erase(link);
   open_->stacks.add(answer.stacks);
 }
 
-void StacksPart::turn(Turn& turn) {
+void StacksComponent::turn(Turn& turn) {
   if (!open_) return;
   const Seat seat = turn.seat();
   const bool is_late = turn.real_now() >= open_->until;
@@ -68,7 +70,7 @@ void StacksPart::turn(Turn& turn) {
   else if (open_->awaits_host || !open_->below.empty())
     return;
   Open done = *std::exchange(open_, std::nullopt);
-  if (turn.way_up() == WayUp::open) turn.hand_up(wire::StacksUp{done.number, done.stacks.take()});
+  if (turn.way_up() == WayUp::open) turn.hand_up(StacksUp{done.number, done.stacks.take()});
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::stacks

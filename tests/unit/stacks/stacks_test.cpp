@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stacks/stacks_part.hpp"
+#include "stacks/component.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "tests/unit/part_bench.hpp"
 
-namespace charmtree::stacks_part_test {
+namespace charmtree::stacks_test {
 
 using namespace charmtree::proto;
+using namespace charmtree::stacks;
 using test::PartBench;
-using wire::Motion;
 
 namespace {
 
-wire::StacksUp answer(std::uint32_t number, std::uint32_t process, std::string name = "work") {
+stacks::StacksUp answer(std::uint32_t number, std::uint32_t process, std::string name = "work") {
   return {number, {{std::move(name)}, {{{0}, Motion::waits, 1, {{process, process}}}}}};
 }
 
-std::vector<wire::StacksUp> answers(PartBench& b) {
-  std::vector<wire::StacksUp> all;
-  for (const wire::Message& each : std::exchange(b.handed_up, {})) all.push_back(get<wire::StacksUp>(each));
+std::vector<stacks::StacksUp> answers(PartBench& b) {
+  std::vector<stacks::StacksUp> all;
+  for (const wire::Message& each : std::exchange(b.handed_up, {})) all.push_back(get<stacks::StacksUp>(each));
   return all;
 }
 
@@ -28,7 +28,7 @@ std::vector<wire::StacksUp> answers(PartBench& b) {
 TEST_CASE("what all below have told goes up at once", "[stacks]") {
   PartBench b{PartBench::Role::root};
   const LinkId one = b.child(), other = b.child();
-  StacksPart part;
+  StacksComponent part;
   part.down({1, false, false, 5s}, b);
   part.up(one, answer(1, 4), b);
   part.turn(b);
@@ -39,24 +39,24 @@ TEST_CASE("what all below have told goes up at once", "[stacks]") {
   REQUIRE(told.size() == 1);
   CHECK(
       (told[0].number == 1 && told[0].stacks.groups.size() == 1 && told[0].stacks.groups[0].processes == 2));
-  CHECK(part.next_deadline() == kNever);
+  CHECK(part.next_real_deadline() == kNever);
 }
 
 TEST_CASE("who has less time than the one above asks those below, with less time still", "[stacks]") {
   PartBench b{PartBench::Role::below};
   b.child();
-  StacksPart part;
+  StacksComponent part;
   part.down({7, true, false, 5s}, b);
   REQUIRE(b.handed_to_all.size() == 1);
-  const auto& asked = get<wire::StacksWanted>(b.handed_to_all[0]);
-  CHECK((asked.number == 7 && asked.raw && asked.within == 5s - StacksPart::kLevel));
-  CHECK(part.next_deadline() == b.real_now() + 5s);
+  const auto& asked = get<stacks::StacksWanted>(b.handed_to_all[0]);
+  CHECK((asked.number == 7 && asked.raw && asked.within == 5s - StacksComponent::kLevel));
+  CHECK(part.next_real_deadline() == b.real_now() + 5s);
 }
 
 TEST_CASE("who does not answer in time is not waited for, and is told as such", "[stacks]") {
   PartBench b{PartBench::Role::below};
   const LinkId one = b.child(), silent = b.child();
-  StacksPart part;
+  StacksComponent part;
   part.down({1, false, false, 5s}, b);
   part.up(one, answer(1, 4), b);
   b.at(b.real_now() + 5s);
@@ -78,7 +78,7 @@ TEST_CASE("a child tells of its own processes, once, and of no more than it has"
   PartBench b{PartBench::Role::root};
   const LinkId liar = b.child();
   b.child();
-  StacksPart part;
+  StacksComponent part;
   part.down({1, false, false, 5s}, b);
   part.up(liar, answer(1, 5), b);  // another one's
   part.up(liar, answer(2, 4), b);  // not asked
@@ -96,7 +96,7 @@ TEST_CASE("a child tells of its own processes, once, and of no more than it has"
 TEST_CASE("a child that is lost meanwhile is not waited for", "[stacks]") {
   PartBench b{PartBench::Role::root};
   const LinkId lost = b.child();
-  StacksPart part;
+  StacksComponent part;
   part.down({1, false, false, 5s}, b);
   b.launch.find_up(lost)->lost();
   part.turn(b);
@@ -105,4 +105,4 @@ TEST_CASE("a child that is lost meanwhile is not waited for", "[stacks]") {
   CHECK(told[0].stacks.names.at(0) == "its launcher is lost");
 }
 
-}  // namespace charmtree::stacks_part_test
+}  // namespace charmtree::stacks_test

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stacks/stack_inquiries.hpp"
+#include "stacks/root.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "tree/turn/process_end.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::stacks {
 
+using namespace proto;
 using Why = StacksFor::Why;
 
 namespace {
@@ -16,14 +17,14 @@ bool ends_job(const StacksAsked& question) {
   return question.asker.why == Why::time_limit || question.asker.why == Why::crash;
 }
 
-/// The functions that this process was in, the outermost first; empty: that is not known.
-std::vector<std::string> crash_of(std::uint32_t process, const wire::Stacks& stacks) {
+/// Returns the functions in which this process crashed, the outermost first; empty: unknown.
+std::vector<std::string> crash_of(std::uint32_t process, const Stacks& stacks) {
   std::vector<std::string> names;
-  for (const wire::StackGroup& group : stacks.groups) {
+  for (const StackGroup& group : stacks.groups) {
     const bool has_it = std::any_of(group.which.begin(), group.which.end(), [&](const auto& range) {
       return range.first <= process && process <= range.last;
     });
-    if (group.motion != wire::Motion::crashed || !has_it) continue;
+    if (group.motion != Motion::crashed || !has_it) continue;
     for (const std::uint32_t frame : group.frames) names.push_back(stacks.names[frame]);
   }
   return names;
@@ -37,8 +38,7 @@ bool has_crashed(const Judge& judge) {
 
 }  // namespace
 
-/// Who has asked before, and has yet to be told, is told the newer truth.
-void StackInquiries::ask(const StacksAsked& question) {
+void StacksRoot::ask(const StacksAsked& question) {
   const Why why = question.asker.why;
   const auto is_same = [&](const StacksAsked& each) { return each.asker.why == why; };
   const auto behind = waiting_.begin() + (is_open_ ? 1 : 0);
@@ -46,7 +46,7 @@ void StackInquiries::ask(const StacksAsked& question) {
   waiting_.insert(ends_job(question) ? behind : waiting_.end(), question);
 }
 
-void StackInquiries::turn(RootTurn& turn) {
+void StacksRoot::turn(RootTurn& turn) {
   const auto& verdict = turn.judge().verdict();
   const bool is_new = !std::exchange(knows_end_, verdict.has_value()) && verdict;
   if (is_new && has_crashed(turn.judge())) ask({{Why::crash}});
@@ -55,10 +55,11 @@ void StackInquiries::turn(RootTurn& turn) {
   is_open_ = true;
   const StacksAsked& question = waiting_.front();
   const bool crash = question.asker.why == Why::crash;
-  turn.to_all(wire::StacksWanted{++asked_, question.raw, crash, crash ? kCrashPatience : kPatience});
+  turn.to_all(StacksWanted{++asked_, question.raw, crash, crash ? kCrashPatience : kPatience});
 }
 
-void StackInquiries::on(const wire::StacksUp& answer, Judge& judge, Actions& out) {
+void StacksRoot::up(const StacksUp& answer, RootTurn& turn) {
+  Judge& judge = turn.judge();
   if (!is_open_ || answer.number != asked_) return;
   is_open_ = false;
   const StacksFor asker = waiting_.front().asker;
@@ -66,17 +67,17 @@ void StackInquiries::on(const wire::StacksUp& answer, Judge& judge, Actions& out
   has_seen_last_ = has_seen_last_ || asker.why == Why::time_limit;
   if (const auto& verdict = judge.verdict(); asker.why == Why::crash && verdict && verdict->why.process)
     judge.decision().crashed_in(crash_of(*verdict->why.process, answer.stacks));
-  out.push_back(StacksSeen{asker, answer.stacks});
+  turn.act(StacksSeen{asker, answer.stacks});
 }
 
-bool StackInquiries::holds_end(const Verdict& verdict) const {
+bool StacksRoot::holds_end(const Verdict& verdict) const {
   return verdict.end.mode != wire::EndMode::kill &&
          std::any_of(waiting_.begin(), waiting_.end(),
                      [](const StacksAsked& each) { return each.asker.why == Why::crash; });
 }
 
-/// No process is left to be asked about: nobody waits any longer.
-void StackInquiries::give_up(RootTurn& turn) {
+/// No process is left: answers the clients that wait with nothing.
+void StacksRoot::give_up(RootTurn& turn) {
   for (const StacksAsked& each : std::exchange(waiting_, {})) {
     has_seen_last_ = has_seen_last_ || each.asker.why == Why::time_limit;
     if (each.asker.why == Why::asked) turn.act(StacksSeen{each.asker, {}});
@@ -84,8 +85,8 @@ void StackInquiries::give_up(RootTurn& turn) {
   is_open_ = false;
 }
 
-void StackInquiries::take_over(StackInquiries before) {
+void StacksRoot::take_over(StacksRoot before) {
   waiting_ = std::move(before.waiting_);
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::stacks
