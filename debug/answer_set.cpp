@@ -9,12 +9,9 @@
 
 #include "tree/wire/words.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 namespace {
-
-using wire::DebugAnswer;
-using wire::NumberSpan;
 
 bool is_of_name(char c) {
   return is_hex_digit(c) || (c >= 'g' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
@@ -31,7 +28,7 @@ std::size_t number_end(std::string_view text, std::size_t from) {
   if (has_fraction)
     for (++end; end < text.size() && is_digit(text[end]);) ++end;
   const bool is_name = end < text.size() && is_of_name(text[end]);
-  return is_name || end - from > wire::kMostDebugNumber ? from : end;
+  return is_name || end - from > kMostDebugNumber ? from : end;
 }
 
 /// A minus sign is of the number unless it stands between two things.
@@ -44,7 +41,7 @@ struct Parted {
   std::vector<std::string> numbers;
 };
 /// Numbers behind the first `most` are text.
-Parted part(std::string_view text, std::size_t most = wire::kMostDebugSpans) {
+Parted part(std::string_view text, std::size_t most = kMostDebugSpans) {
   Parted parted;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t end = parted.numbers.size() < most ? number_end(text, i) : i;
@@ -53,7 +50,7 @@ Parted part(std::string_view text, std::size_t most = wire::kMostDebugSpans) {
       ++i;
       continue;
     }
-    const bool sign = has_sign(text, i) && end - i < wire::kMostDebugNumber;
+    const bool sign = has_sign(text, i) && end - i < kMostDebugNumber;
     if (sign) parted.form.pop_back();
     parted.form += DebugAnswer::kHole;
     parted.numbers.emplace_back(text.substr(sign ? i - 1 : i, end - i + (sign ? 1 : 0)));
@@ -123,7 +120,7 @@ void AnswerSet::add(Kind kind, std::string_view text, std::uint32_t process) {
 void AnswerSet::add(Kind kind, std::string_view text, const Ranges& processes) {
   constexpr std::string_view kCut = " ...";
   if (processes.empty()) return;
-  std::string kept{text.substr(0, wire::kMostDebugText - kCut.size())};
+  std::string kept{text.substr(0, kMostDebugText - kCut.size())};
   if (kept.size() < text.size()) kept += kCut;
   Parted parted = part(kept);
   put(kind, parted.form, std::move(parted.numbers), static_cast<std::uint32_t>(wire::size_of(processes)),
@@ -131,7 +128,7 @@ void AnswerSet::add(Kind kind, std::string_view text, const Ranges& processes) {
 }
 
 /// Where some numbers differ already, the others of that text are put beside them.
-void AnswerSet::add(const wire::DebugAnswers& more) {
+void AnswerSet::add(const DebugAnswers& more) {
   left_out_ += more.left_out;
   for (const DebugAnswer& answer : more.answers) {
     if (answer.spans.empty()) {
@@ -144,9 +141,8 @@ void AnswerSet::add(const wire::DebugAnswers& more) {
     auto given = answer.spans.begin();
     for (std::size_t from = 0; from <= answer.text.size();) {
       const std::size_t hole = std::min(answer.text.find(DebugAnswer::kHole, from), answer.text.size());
-      const std::size_t taken = std::min(spans.size(), wire::kMostDebugSpans);
-      Parted parted =
-          part(std::string_view{answer.text}.substr(from, hole - from), wire::kMostDebugSpans - taken);
+      const std::size_t taken = std::min(spans.size(), kMostDebugSpans);
+      Parted parted = part(std::string_view{answer.text}.substr(from, hole - from), kMostDebugSpans - taken);
       form += parted.form;
       for (NumberSpan& span : spans_of(parted.numbers)) spans.push_back(std::move(span));
       if (hole < answer.text.size()) {
@@ -188,7 +184,7 @@ void AnswerSet::put_spans(Kind kind, const std::string& form, const std::vector<
   alike.all.add(processes, which);
 }
 
-wire::DebugAnswers AnswerSet::take() {
+DebugAnswers AnswerSet::take() {
   struct Placed {
     std::uint64_t since;
     DebugAnswer answer;
@@ -204,11 +200,11 @@ wire::DebugAnswers AnswerSet::take() {
     const std::uint32_t first = a.answer.which.front().first, other = b.answer.which.front().first;
     return first != other ? first < other : a.since < b.since;
   });
-  wire::DebugAnswers taken{{}, left_out_};
+  DebugAnswers taken{{}, left_out_};
   std::size_t size = 0;
   for (Placed& each : all) {
     size += size_of(each.answer);
-    if (taken.answers.size() < wire::kMostDebugAnswers && size <= wire::kMostDebugTexts)
+    if (taken.answers.size() < kMostDebugAnswers && size <= kMostDebugTexts)
       taken.answers.push_back(std::move(each.answer));
     else
       ++taken.left_out;
@@ -232,4 +228,4 @@ std::string shown(const DebugAnswer& answer) {
   return text;
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the debuggers of many processes say: those that say the same are together, and so are, if there are
-// many of them, those that say the same but for numbers. The sum stays as small as wire::DebugAnswers may be.
+// many of them, those that say the same but for numbers. The sum stays as small as DebugAnswers may be.
 // Pure.
 #pragma once
 
@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "tree/wire/debug.hpp"
+#include "debug/messages.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 class AnswerSet {
 public:
-  using Kind = wire::DebugAnswer::Kind;
+  using Kind = DebugAnswer::Kind;
   using Ranges = std::vector<wire::ProcessSet::Range>;
   /// So many answers that differ in numbers alone are shown one by one.
   static constexpr std::size_t kFew = 4;
@@ -29,10 +29,10 @@ public:
   /// The same of all these.
   void add(Kind kind, std::string_view text, const Ranges& processes);
   /// Of other processes, or later; sound.
-  void add(const wire::DebugAnswers& more);
+  void add(const DebugAnswers& more);
   bool empty() const { return alike_.empty() && left_out_ == 0; }
   /// Those of the lowest processes first; of one process in the order in which they came.
-  wire::DebugAnswers take();
+  DebugAnswers take();
 
 private:
   using Numbers = std::vector<std::string>;
@@ -40,11 +40,11 @@ private:
   struct Alike {
     std::uint64_t since = 0;                     // the first of them came as the so-manieth
     std::map<Numbers, wire::ProcessGroup> each;  // by what their numbers are; empty: there are too many
-    std::vector<wire::NumberSpan> spans;         // then
+    std::vector<NumberSpan> spans;               // then
     wire::ProcessGroup all;
   };
   void put(Kind kind, const std::string& form, Numbers numbers, std::uint32_t processes, const Ranges& which);
-  void put_spans(Kind kind, const std::string& form, const std::vector<wire::NumberSpan>& spans,
+  void put_spans(Kind kind, const std::string& form, const std::vector<NumberSpan>& spans,
                  std::uint32_t processes, const Ranges& which);
   Alike& place_of(Kind kind, const std::string& form);
 
@@ -55,6 +55,6 @@ private:
 };
 
 /// The text of an answer with its spans: "{2..17}".
-std::string shown(const wire::DebugAnswer& answer);
+std::string shown(const DebugAnswer& answer);
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -9,12 +9,11 @@
 
 #include "debug/gdb_words.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 namespace {
 
 using Kind = AnswerSet::Kind;
-using wire::DebugOrder;
 
 std::uint32_t number_in(std::string_view text) {
   std::uint32_t number = 0;
@@ -180,7 +179,7 @@ void GdbDriver::heard(std::string_view line, Out& out) {
     case MiRecord::Kind::other:
       break;
   }
-  constexpr std::size_t kMost = 2 * wire::kMostDebugText;
+  constexpr std::size_t kMost = 2 * kMostDebugText;
   if (console_.size() > kMost) console_.resize(kMost);
   if (log_.size() > kMost) log_.resize(kMost);
   settle(out);
@@ -285,4 +284,4 @@ void GdbDriver::settle(Out& out) {
   out.done = std::exchange(number_, 0);
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

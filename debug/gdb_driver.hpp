@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "debug/answer_set.hpp"
+#include "debug/messages.hpp"
 #include "debug/mi_record.hpp"
-#include "tree/wire/debug.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 class GdbDriver {
 public:
@@ -39,7 +39,7 @@ public:
   static std::vector<std::string> command();
 
   /// Begin, command or interrupt: of those of its processes that are held here.
-  void order(const wire::DebugOrder& order, Out& out);
+  void order(const DebugOrder& order, Out& out);
   /// A line of gdb's.
   void heard(std::string_view line, Out& out);
   /// gdb is no more, and why.
@@ -65,7 +65,7 @@ private:
   using Which = std::vector<std::size_t>;
 
   void begin(const Which& which, Out& out);
-  void command(const wire::DebugOrder& order, const Which& which, Out& out);
+  void command(const DebugOrder& order, const Which& which, Out& out);
   void command_once(const std::string& line, const Which& which, Out& out);
   void command_of(std::size_t index, const std::string& line, Out& out);
   void interrupt(const Inferior& inferior, Out& out);
@@ -77,7 +77,7 @@ private:
   void answer(std::size_t index, AnswerSet::Kind kind, std::string_view text, Out& out);
   void gone(std::size_t index, std::string_view why, Out& out);
   void settle(Out& out);
-  Which those_of(const wire::DebugOrder& order) const;
+  Which those_of(const DebugOrder& order) const;
   std::string only_these(const std::string& line, const Which& which) const;
   Inferior* of_thread(const MiRecord& record, std::string_view key);
 
@@ -90,4 +90,4 @@ private:
   std::string console_, log_;      // what gdb has said since its last record
 };
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -7,7 +7,7 @@
 #include "tree/base/visible.hpp"
 #include "tree/wire/words.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 namespace {
 
@@ -229,4 +229,4 @@ std::string tidy_stop(std::string_view text) {
   });
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

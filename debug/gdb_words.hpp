@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 /// Without the blanks around it.
 std::string_view trim(std::string_view text);
@@ -35,4 +35,4 @@ std::string quoted_for_gdb(std::string_view line);
 std::string tidy_answer(std::string_view text);
 std::string tidy_stop(std::string_view text);
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 namespace {
 
@@ -117,4 +117,4 @@ MiRecord read_mi(std::string_view line) {
   return record;
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 struct MiRecord {
   enum class Kind : std::uint8_t {
@@ -30,4 +30,4 @@ struct MiRecord {
 /// Its views point into `line`.
 MiRecord read_mi(std::string_view line);
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

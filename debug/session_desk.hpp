@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <map>
 
+#include "debug/events.hpp"
 #include "tree/job/root_turn.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
 /// `Asked` has a ticket and an order, `Heard` a ticket and what has been `Said`; orders begin and end.
 template <class Asked, class Said, class Heard>
@@ -20,7 +21,7 @@ public:
   using What = decltype(Order::what);
 
   /// `order.session` is given here. The first order of a ticket begins its session.
-  void ask(const Asked& asked, RootTurn& turn) {
+  void on(const Asked& asked, proto::RootTurn& turn) {
     Order order = asked.order;
     if (turn.is_over() && order.what == What::begin) return turn.act(Heard{asked.ticket, {}, true});
     if (order.what == What::begin) sessions_.try_emplace(asked.ticket, last_ + 1);
@@ -31,20 +32,20 @@ public:
     turn.spread(order);
     if (order.what == What::end) sessions_.erase(session);
   }
-  void on(const Said& said, Actions& out) const {
+  void up(const Said& said, proto::RootTurn& turn) const {
     for (const auto& [ticket, session] : sessions_) {
-      if (session == said.session) out.push_back(Heard{ticket, said, false});
+      if (session == said.session) turn.act(Heard{ticket, said, false});
     }
   }
   /// Somebody may hold processes: those for which others wait may be among them.
   bool is_open() const { return !sessions_.empty(); }
-  /// The run is over: so are all sessions.
-  void end(RootTurn& turn) {
-    while (!sessions_.empty()) {
+  /// Ends all sessions when the run is over.
+  void turn(proto::RootTurn& turn) {
+    while (turn.is_over() && !sessions_.empty()) {
       const std::uint64_t ticket = sessions_.begin()->first;
       Order over;
       over.what = What::end;
-      ask({ticket, over}, turn);
+      on({ticket, over}, turn);
       turn.act(Heard{ticket, {}, true});
     }
   }
@@ -55,7 +56,7 @@ private:
 };
 
 /// A process can be in one session of prompts, as it has one tracer.
-using DebugDesk = SessionDesk<DebugAsked, wire::DebugUp, DebugHeard>;
-using ToolDesk = SessionDesk<ToolAsked, wire::ToolSaid, ToolHeard>;
+using DebugDesk = SessionDesk<DebugAsked, DebugUp, DebugHeard>;
+using ToolDesk = SessionDesk<ToolAsked, ToolSaid, ToolHeard>;
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -50,11 +50,11 @@ bool MpirDaemons::look() {
     daemons.on[place.process] = {place.host};
     daemons.awaited.insert(place.process);
   }
-  hooks_.ask({ticket, {0, wire::ToolOrder::What::begin, false, kWindow, std::move(*words), {}, which}});
+  hooks_.ask({ticket, {0, debug::ToolOrder::What::begin, false, kWindow, std::move(*words), {}, which}});
   return true;
 }
 
-bool MpirDaemons::heard(const proto::ToolHeard& heard) {
+bool MpirDaemons::heard(const debug::ToolHeard& heard) {
   if (heard.ticket < kTickets) return false;
   const auto found = all_.find(heard.ticket);
   if (found == all_.end()) return true;
@@ -65,8 +65,8 @@ bool MpirDaemons::heard(const proto::ToolHeard& heard) {
   return true;
 }
 
-void MpirDaemons::hear(std::uint64_t ticket, Daemons& daemons, const wire::ToolSaid& said) {
-  using What = wire::ToolSaid::What;
+void MpirDaemons::hear(std::uint64_t ticket, Daemons& daemons, const debug::ToolSaid& said) {
+  using What = debug::ToolSaid::What;
   if (said.which.empty()) return;
   const auto daemon = daemons.on.find(said.which.front().first);
   if (said.what == What::failed) {
@@ -84,7 +84,7 @@ void MpirDaemons::hear(std::uint64_t ticket, Daemons& daemons, const wire::ToolS
       show_text(daemon->second, daemons.program, said.bytes);
       return hooks_.ask({ticket,
                          {0,
-                          wire::ToolOrder::What::taken,
+                          debug::ToolOrder::What::taken,
                           false,
                           static_cast<std::uint32_t>(said.bytes.size()),
                           {},

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "charmrun/debug/mpir.hpp"
+#include "debug/events.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/turn/events.hpp"
 
@@ -27,7 +28,7 @@ public:
 
   /// Called from the loop.
   struct Hooks {
-    std::function<void(proto::ToolAsked)> ask;  // answered by heard()
+    std::function<void(debug::ToolAsked)> ask;  // answered by heard()
     std::function<void(const std::string& line)> say;
   };
   /// `mpir` outlives the object.
@@ -40,7 +41,7 @@ public:
   /// last look.
   void show(std::function<void()> then);
   /// False: it is not for a daemon.
-  bool heard(const proto::ToolHeard& heard);
+  bool heard(const debug::ToolHeard& heard);
 
 private:
   struct Daemon {
@@ -54,7 +55,7 @@ private:
   };
   /// True: somebody has asked.
   bool look();
-  void hear(std::uint64_t ticket, Daemons& daemons, const wire::ToolSaid& said);
+  void hear(std::uint64_t ticket, Daemons& daemons, const debug::ToolSaid& said);
   void show_text(Daemon& daemon, std::string_view program, std::string_view bytes);
   void stop();
 

@@ -9,14 +9,15 @@
 
 #include "debug/gdb_words.hpp"
 #include "tree/base/visible.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
 namespace {
 
-using proto::trim;
-using wire::DebugAnswer;
-using wire::DebugOrder;
+using debug::DebugAnswer;
+using debug::DebugOrder;
+using debug::trim;
 using wire::ProcessSet;
 
 constexpr std::string_view kHelp =
@@ -55,7 +56,7 @@ std::string names(const DebugAnswer& answer) {
 
 /// What hosts say may hold anything.
 std::string show(const DebugAnswer& answer) {
-  std::string text = proto::shown(answer), all = '[' + names(answer) + ']';
+  std::string text = debug::shown(answer), all = '[' + names(answer) + ']';
   const bool one_line = text.find('\n') == std::string::npos;
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -147,7 +148,7 @@ Prompt::Deed Prompt::interrupted() {
   return {{}, DebugOrder{0, ++number_, DebugOrder::What::interrupt, false, {}, focus_.ranges()}};
 }
 
-std::string Prompt::heard(const wire::DebugUp& up) {
+std::string Prompt::heard(const debug::DebugUp& up) {
   ProcessSet gone;
   for (const DebugAnswer& answer : up.said.answers) {
     answered_ += answer.processes;
@@ -170,7 +171,7 @@ std::string Prompt::so_far() {
 }
 
 std::string Prompt::take() {
-  const wire::DebugAnswers all = said_.take();
+  const debug::DebugAnswers all = said_.take();
   std::string text;
   for (const DebugAnswer& answer : all.answers) text += show(answer);
   if (all.left_out > 0) text += fmt::format("({} more answers; focus shows those of fewer)\n", all.left_out);

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "debug/answer_set.hpp"
+#include "debug/messages.hpp"
 #include "tree/base/result.hpp"
-#include "tree/wire/debug.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree {
@@ -24,17 +24,17 @@ public:
 
   struct Deed {
     std::string text = {};  // to be shown
-    std::optional<wire::DebugOrder> order = {};
+    std::optional<debug::DebugOrder> order = {};
     bool leaves = false;
   };
   /// The first order. `debugger`: that of the hosts; empty: gdb.
-  wire::DebugOrder begin(const std::string& debugger = {});
+  debug::DebugOrder begin(const std::string& debugger = {});
   /// A line, without its end. Precondition: nothing is awaited.
   Deed typed(std::string_view line);
   /// Ctrl-C: those that run are stopped; a second time nobody is waited for any longer.
   Deed interrupted();
   /// What has come; text as soon as all have answered, and at once what nobody has asked for.
-  std::string heard(const wire::DebugUp& up);
+  std::string heard(const debug::DebugUp& up);
   /// What has come so far, and who is awaited.
   std::string so_far();
 
@@ -51,7 +51,7 @@ private:
   std::string take();
 
   wire::ProcessSet held_, focus_;
-  proto::AnswerSet said_;
+  debug::AnswerSet said_;
   std::string last_line_;
   std::uint32_t number_ = 0, awaited_ = 0;
   std::uint64_t answered_ = 0;

@@ -93,7 +93,7 @@ private:
     send(prompt_->begin(options_.debugger));
     await_news();
   }
-  void on(const wire::DebugUp& up) {
+  void on(const debug::DebugUp& up) {
     if (!prompt_) return;
     const bool was_waiting = prompt_->is_waiting();
     const std::string text = prompt_->heard(up);
@@ -104,9 +104,9 @@ private:
     if (was_waiting || !text.empty()) ask();
   }
   void on(const DebugOver&) { end(std::string{kJobOver}); }
-  void on(const wire::DebugOrder&) { fail(other_version()); }
+  void on(const debug::DebugOrder&) { fail(other_version()); }
 
-  void send(const wire::DebugOrder& order) {
+  void send(const debug::DebugOrder& order) {
     if (auto frame = encode_debug(order)) link_->send(std::move(*frame));
   }
   void show(std::string_view text) {

@@ -8,7 +8,7 @@
 
 namespace charmtree {
 
-using What = wire::DebugOrder::What;
+using What = debug::DebugOrder::What;
 
 DebugListener::DebugListener(io::asio::io_context& io, Hooks hooks)
     : hooks_(std::move(hooks)),
@@ -22,7 +22,7 @@ DebugListener::DebugListener(io::asio::io_context& io, Hooks hooks)
                      }}) {}
 
 bool DebugListener::hear(std::uint64_t ticket, DebugMessage& message) {
-  const Overloaded act{[&](wire::DebugOrder& order) {
+  const Overloaded act{[&](debug::DebugOrder& order) {
                          if (order.what == What::begin) begun_[ticket] = order;
                          hooks_.ask({ticket, std::move(order)});
                          return true;
@@ -31,12 +31,12 @@ bool DebugListener::hear(std::uint64_t ticket, DebugMessage& message) {
   return std::visit(act, message);
 }
 
-void DebugListener::has_begun(const wire::DebugOrder& order) {
+void DebugListener::has_begun(const debug::DebugOrder& order) {
   held_.add_all(order.which);
   if (held_.size() >= hooks_.processes()) std::exchange(hooks_.all_held, nullptr)();
 }
 
-void DebugListener::heard(const proto::DebugHeard& heard) {
+void DebugListener::heard(const debug::DebugHeard& heard) {
   const auto begun = begun_.find(heard.ticket);
   if (hooks_.all_held && begun != begun_.end() && heard.up.done == begun->second.number)
     has_begun(begun->second);

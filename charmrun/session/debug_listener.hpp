@@ -18,21 +18,21 @@ class DebugListener {
 public:
   struct Hooks {
     std::function<std::uint32_t()> processes;    // of what runs
-    std::function<void(proto::DebugAsked)> ask;  // called from the loop, answered by heard()
+    std::function<void(debug::DebugAsked)> ask;  // called from the loop, answered by heard()
     std::function<void()> all_held = {};         // called once, when each process has been in a session
   };
   DebugListener(io::asio::io_context& io, Hooks hooks);
 
   Result<void> open(const std::string& job) { return visitors_.open(kDebugDoor, job); }
-  void heard(const proto::DebugHeard& heard);
+  void heard(const debug::DebugHeard& heard);
 
 private:
   bool hear(std::uint64_t ticket, DebugMessage& message);
-  void has_begun(const wire::DebugOrder& order);
+  void has_begun(const debug::DebugOrder& order);
 
   Hooks hooks_;
-  wire::ProcessSet held_;                            // have been in a session
-  std::map<std::uint64_t, wire::DebugOrder> begun_;  // by ticket: the first order
+  wire::ProcessSet held_;                             // have been in a session
+  std::map<std::uint64_t, debug::DebugOrder> begun_;  // by ticket: the first order
   Visitors<DebugMessage, encode_debug, next_debug> visitors_;
 };
 

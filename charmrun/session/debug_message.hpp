@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "debug/events.hpp"
 #include "tree/base/result.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -20,7 +21,7 @@ struct DebugJob {
 };
 /// There is no session any more: the run is over.
 struct DebugOver {};
-using DebugMessage = std::variant<DebugJob, wire::DebugUp, DebugOver, wire::DebugOrder>;
+using DebugMessage = std::variant<DebugJob, debug::DebugUp, DebugOver, debug::DebugOrder>;
 
 /// One frame. Error bad_input: it is too large.
 Result<std::string> encode_debug(const DebugMessage& message);

@@ -20,16 +20,16 @@ Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& co
     : console_(console),
       stacks_(io, [&runner](stacks::StacksAsked question) { runner.dispatch(question); }),
       debug_(io,
-             {sources.processes, [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
+             {sources.processes, [&runner](debug::DebugAsked asked) { runner.dispatch(std::move(asked)); },
               going_on(runner, held_for == HeldFor::prompts)}),
       tools_(io, {sources.processes,
                   [&console](const ToolListener::Which& which) { return console.places_of(which); },
-                  [&runner](proto::ToolAsked asked) { runner.dispatch(std::move(asked)); }}),
+                  [&runner](debug::ToolAsked asked) { runner.dispatch(std::move(asked)); }}),
       views_(io, {sources.status, sources.processes, going_on(runner, held_for == HeldFor::viewers)}) {
   console_.set_hearers(
       {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
-       [this](const proto::DebugHeard& heard) { debug_.heard(heard); },
-       [this](const proto::ToolHeard& heard) { tools_.heard(heard); },
+       [this](const debug::DebugHeard& heard) { debug_.heard(heard); },
+       [this](const debug::ToolHeard& heard) { tools_.heard(heard); },
        [this](const proto::Show& action) { views_.show(action); },
        [this](proto::Tone tone, const std::string& line) { views_.say(tone, line); }});
 }

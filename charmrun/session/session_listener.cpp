@@ -195,7 +195,7 @@ namespace {
 /// The actions that concern the session as a whole, not the client of a run.
 using OfSession = std::variant<proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
                                proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown,
-                               proto::DebugHeard, proto::ToolHeard, proto::ReleaseKeys, proto::KeepTree>;
+                               debug::DebugHeard, debug::ToolHeard, proto::ReleaseKeys, proto::KeepTree>;
 
 }  // namespace
 

@@ -28,8 +28,8 @@ namespace charmtree {
 
 namespace {
 
-using Order = wire::ToolOrder;
-using Said = wire::ToolSaid;
+using Order = debug::ToolOrder;
+using Said = debug::ToolSaid;
 using proto::Stream;
 
 /// Of several hosts' output so much is on its way at a time, in all; and of one host at least.
@@ -220,10 +220,10 @@ private:
   void read_more() {
     if (is_reading_ || at_end_ || is_over_) return;
     for (const auto& [process, tool] : tools_) {
-      if (tool.unread + wire::kMostToolBytes > wire::kMostToolInput) return;
+      if (tool.unread + debug::kMostToolBytes > debug::kMostToolInput) return;
     }
     is_reading_ = true;
-    input_.read(wire::kMostToolBytes);
+    input_.read(debug::kMostToolBytes);
   }
   void read(std::string bytes, bool end) {
     is_reading_ = false;
@@ -239,8 +239,8 @@ private:
     read_more();
   }
   void give(const std::string& bytes) {
-    for (std::size_t from = 0; from < bytes.size(); from += wire::kMostToolBytes)
-      give_piece(bytes.substr(from, wire::kMostToolBytes));
+    for (std::size_t from = 0; from < bytes.size(); from += debug::kMostToolBytes)
+      give_piece(bytes.substr(from, debug::kMostToolBytes));
   }
   /// Of nothing: the end of the input.
   void give_piece(std::string bytes) {
@@ -280,9 +280,9 @@ private:
 Result<void> check_command(const std::vector<std::string>& words) {
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size() + 1;
-  if (size <= wire::kMostToolCommand) return {};
+  if (size <= debug::kMostToolCommand) return {};
   return Error{Errc::bad_input, Phase::options,
-               fmt::format("the command has {} bytes, and may have {}", size, wire::kMostToolCommand),
+               fmt::format("the command has {} bytes, and may have {}", size, debug::kMostToolCommand),
                "put it into a script that the hosts have, or feed it to sh by stdin"};
 }
 

@@ -15,8 +15,8 @@ ToolListener::ToolListener(io::asio::io_context& io, Hooks hooks)
                      },
                      [this](std::uint64_t ticket, ToolMessage& message) { return hear(ticket, message); },
                      [this](std::uint64_t ticket) {
-                       wire::ToolOrder over;
-                       over.what = wire::ToolOrder::What::end;
+                       debug::ToolOrder over;
+                       over.what = debug::ToolOrder::What::end;
                        hooks_.ask({ticket, std::move(over)});
                      }}) {}
 
@@ -25,7 +25,7 @@ bool ToolListener::hear(std::uint64_t ticket, ToolMessage& message) {
                          visitors_.send(ticket, ToolPlaces{hooks_.places(where.which)});
                          return true;
                        },
-                       [&](wire::ToolOrder& order) {
+                       [&](debug::ToolOrder& order) {
                          hooks_.ask({ticket, std::move(order)});
                          return true;
                        },
@@ -33,7 +33,7 @@ bool ToolListener::hear(std::uint64_t ticket, ToolMessage& message) {
   return std::visit(act, message);
 }
 
-void ToolListener::heard(const proto::ToolHeard& heard) {
+void ToolListener::heard(const debug::ToolHeard& heard) {
   heard.over ? visitors_.send(heard.ticket, ToolOver{}) : visitors_.send(heard.ticket, heard.said);
 }
 

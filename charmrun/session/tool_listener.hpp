@@ -20,12 +20,12 @@ public:
   struct Hooks {
     std::function<std::uint32_t()> processes;  // of what runs
     std::function<std::vector<ProcessPlace>(const Which&)> places;
-    std::function<void(proto::ToolAsked)> ask;  // called from the loop, answered by heard()
+    std::function<void(debug::ToolAsked)> ask;  // called from the loop, answered by heard()
   };
   ToolListener(io::asio::io_context& io, Hooks hooks);
 
   Result<void> open(const std::string& job) { return visitors_.open(kToolsDoor, job); }
-  void heard(const proto::ToolHeard& heard);
+  void heard(const debug::ToolHeard& heard);
 
 private:
   bool hear(std::uint64_t ticket, ToolMessage& message);

@@ -2,6 +2,7 @@
 #include "charmrun/session/tool_message.hpp"
 
 #include "charmrun/session/framed.hpp"
+#include "debug/members.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::wire {

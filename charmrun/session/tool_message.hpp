@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "charmrun/debug/mpir.hpp"
+#include "debug/events.hpp"
 #include "tree/base/result.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -31,7 +32,7 @@ struct ToolPlaces {
 };
 /// There is no session any more: the run is over.
 struct ToolOver {};
-using ToolMessage = std::variant<ToolJob, ToolPlaces, wire::ToolSaid, ToolOver, ToolWhere, wire::ToolOrder>;
+using ToolMessage = std::variant<ToolJob, ToolPlaces, debug::ToolSaid, ToolOver, ToolWhere, debug::ToolOrder>;
 
 /// One frame. Error bad_input: it is too large.
 Result<std::string> encode_tool(const ToolMessage& message);

@@ -66,7 +66,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       started_(started),
       mpir_(job.plan.job.spawn.held),
       daemons_(io, mpir_,
-               {[this](proto::ToolAsked asked) { tell(std::move(asked)); },
+               {[this](debug::ToolAsked asked) { tell(std::move(asked)); },
                 [this](const std::string& line) { say(Tone::info, line); }}),
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
@@ -123,10 +123,10 @@ void Console::perform(io::UserAction action) {
       [this](const stacks::StacksSeen& a) {
         show_stacks(a, [this](const std::string& line) { say(Tone::info, line); });
       },
-      [this](const proto::DebugHeard& a) {
+      [this](const debug::DebugHeard& a) {
         if (hearers_.debug) hearers_.debug(a);
       },
-      [this](const proto::ToolHeard& a) {
+      [this](const debug::ToolHeard& a) {
         if (!daemons_.heard(a) && hearers_.tools) hearers_.tools(a);
       },
       [this](const proto::ReadInput& a) { read_input(a); },

@@ -20,6 +20,7 @@
 #include "charmrun/view/event_writer.hpp"
 #include "charmrun/view/job_news.hpp"
 #include "charmrun/view/user_output.hpp"
+#include "debug/events.hpp"
 #include "stacks/events.hpp"
 #include "tree/io/host/runner.hpp"
 #include "tree/io/ssh/known_hosts_writer.hpp"
@@ -62,8 +63,8 @@ public:
   /// Who gets what those have asked for who look into the job, by their tickets. Must outlive the console.
   struct Hearers {
     std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
-    std::function<void(const proto::DebugHeard& heard)> debug;
-    std::function<void(const proto::ToolHeard& heard)> tools;
+    std::function<void(const debug::DebugHeard& heard)> debug;
+    std::function<void(const debug::ToolHeard& heard)> tools;
     std::function<void(const proto::Show& action)> output;  // of what runs
     std::function<void(proto::Tone tone, const std::string& line)> line;
   };

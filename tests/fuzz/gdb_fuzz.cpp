@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "debug/gdb_driver.hpp"
+#include "debug/members.hpp"
 #include "tests/fuzz/script.hpp"
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/message_members.hpp"
@@ -17,15 +18,15 @@ using charmtree::fuzz::require;
 // What goes up is sound and small, and an order is done once.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view rest{reinterpret_cast<const char*>(data), size};
-  proto::GdbDriver driver{{{0, 10}, {1, 11}, {7, 17}}};
+  debug::GdbDriver driver{{{0, 10}, {1, 11}, {7, 17}}};
   std::uint32_t number = 0, open = 0;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    proto::GdbDriver::Out out;
+    debug::GdbDriver::Out out;
     if (line.starts_with("!")) {
-      using What = wire::DebugOrder::What;
+      using What = debug::DebugOrder::What;
       open = ++number;
       driver.order({1,
                     number,
@@ -40,10 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(out.done == 0 || out.done == open);
     if (out.done != 0) open = 0;
     const auto coded = wire::encode_whole(out.said.take());
-    require(coded && coded->size() <= wire::kMaxDebug);
-    const auto again = wire::decode_whole<wire::DebugAnswers>(*coded);
+    require(coded && coded->size() <= debug::kMaxDebug);
+    const auto again = wire::decode_whole<debug::DebugAnswers>(*coded);
     require(again.has_value());
-    proto::AnswerSet sum;
+    debug::AnswerSet sum;
     sum.add(*again);
     for (const auto& answer : sum.take().answers) require(is_sound(answer));
   }

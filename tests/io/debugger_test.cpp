@@ -23,8 +23,8 @@ namespace charmtree::debugger_test {
 
 using namespace charmtree::io;
 using namespace std::chrono_literals;
-using What = wire::DebugOrder::What;
-using Kind = wire::DebugAnswer::Kind;
+using What = debug::DebugOrder::What;
+using Kind = debug::DebugAnswer::Kind;
 
 namespace {
 
@@ -39,7 +39,7 @@ public:
       pids_[process] = spawn(request).value();
       watch_.add(pids_[process], [this, process](ChildStatus) { ended_.insert(process); });
     }
-    debugger_ = std::make_unique<Debugger>(io_, watch_, [this](const proto::DebugSaid& said) {
+    debugger_ = std::make_unique<Debugger>(io_, watch_, [this](const debug::DebugSaid& said) {
       CHECK(said.session == 1);
       all_.add(said.said);
       if (said.done != 0) done_ = said.done;
@@ -50,7 +50,7 @@ public:
     until([&] { return ended_.size() == 2; });
   }
   void order(What what, const std::string& line = {}) {
-    wire::DebugOrder order{1, ++number_, what, false, line, {{0, 9}}};
+    debug::DebugOrder order{1, ++number_, what, false, line, {{0, 9}}};
     what == What::begin ? debugger_->begin(order, pids_) : debugger_->order(order);
   }
   template <class Condition>
@@ -63,7 +63,7 @@ public:
     return until([&] { return done_ == number_; });
   }
   /// All that it has said since the last time.
-  std::vector<wire::DebugAnswer> said() { return all_.take().answers; }
+  std::vector<debug::DebugAnswer> said() { return all_.take().answers; }
   void leave() { debugger_.reset(); }
   std::size_t traced() const {
     return static_cast<std::size_t>(std::count_if(
@@ -78,7 +78,7 @@ private:
   std::map<std::uint32_t, pid_t> pids_;
   std::set<std::uint32_t> ended_;
   std::unique_ptr<Debugger> debugger_;
-  proto::AnswerSet all_;
+  debug::AnswerSet all_;
   std::uint32_t number_ = 0, done_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/memory/worst_cases.hpp"
 
+#include "debug/members.hpp"
 #include "kvs/fence/members.hpp"
 #include "kvs/ring/members.hpp"
 #include "stacks/members.hpp"

@@ -292,8 +292,8 @@ private:
   void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::LookForMpi& action, Duration& now);
   void perform(std::uint32_t id, const stacks::ReadStacks& action, Duration& now);
-  void perform(std::uint32_t id, const proto::Debug& action, Duration& now);
-  void perform(std::uint32_t id, const proto::RunTool& action, Duration& now);
+  void perform(std::uint32_t id, const debug::Debug& action, Duration& now);
+  void perform(std::uint32_t id, const debug::RunTool& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
   void perform(std::uint32_t id, const proto::FindFiles& action, Duration& now);
@@ -322,8 +322,8 @@ private:
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
   void perform(std::uint32_t, const proto::ProcessesKnown&, Duration&) {}
   void perform(std::uint32_t, const stacks::StacksSeen&, Duration&) {}
-  void perform(std::uint32_t, const proto::DebugHeard&, Duration&) {}
-  void perform(std::uint32_t, const proto::ToolHeard&, Duration&) {}
+  void perform(std::uint32_t, const debug::DebugHeard&, Duration&) {}
+  void perform(std::uint32_t, const debug::ToolHeard&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
   void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}
 

@@ -236,30 +236,31 @@ void Simulation::perform(std::uint32_t id, const stacks::ReadStacks& action, Dur
 }
 
 /// A debugger that prints the number of each process.
-void Simulation::perform(std::uint32_t id, const Debug& action, Duration& now) {
-  using What = wire::DebugOrder::What;
-  const wire::DebugOrder& order = action.order;
+void Simulation::perform(std::uint32_t id, const debug::Debug& action, Duration& now) {
+  using What = debug::DebugOrder::What;
+  const debug::DebugOrder& order = action.order;
   if (order.what == What::interrupt || order.what == What::end) return;
-  AnswerSet all;
+  debug::AnswerSet all;
   for (const auto& range : order.which) {
     for (const std::uint32_t process : launchers_[id].started) {
       const SimProcess& there = process_at(process);
       if (there.alive && there.launcher == id && range.first <= process && process <= range.last)
-        all.add(AnswerSet::Kind::said, fmt::format("rank = {}", process), process);
+        all.add(debug::AnswerSet::Kind::said, fmt::format("rank = {}", process), process);
     }
   }
-  put(now + random_.between(0ms, kReaction), ToNode{id, DebugSaid{order.session, order.number, all.take()}});
+  put(now + random_.between(0ms, kReaction),
+      ToNode{id, debug::DebugSaid{order.session, order.number, all.take()}});
 }
 
 /// A tool that says what it reads, and ends when that ends; without an input at once.
-void Simulation::perform(std::uint32_t id, const RunTool& action, Duration& now) {
-  using What = wire::ToolOrder::What;
-  using Said = wire::ToolSaid;
-  const wire::ToolOrder& order = action.order;
+void Simulation::perform(std::uint32_t id, const debug::RunTool& action, Duration& now) {
+  using What = debug::ToolOrder::What;
+  using Said = debug::ToolSaid;
+  const debug::ToolOrder& order = action.order;
   if (order.what == What::begin) tool_beside_[{id, order.session}] = order.which.front().first;
   const auto say = [&](Said::What what, const std::string& bytes, Duration at) {
     const std::uint32_t process = tool_beside_.at({id, order.session});  // whomever the order is for
-    put(at, ToNode{id, ToolSpoke{{order.session, what, 0, bytes, {{process, process}}}}});
+    put(at, ToNode{id, debug::ToolSpoke{{order.session, what, 0, bytes, {{process, process}}}}});
   };
   const Duration later = now + random_.between(0ms, kReaction);
   if (order.what == What::begin) say(Said::What::started, {}, now);

@@ -143,9 +143,9 @@ private:
   void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
   void watch(std::uint32_t id, const stacks::StacksSeen& action, Duration now);
-  void watch(std::uint32_t id, const proto::DebugHeard& action, Duration now);
-  void watch(std::uint32_t id, const proto::RunTool& action, Duration now);
-  void watch(std::uint32_t id, const proto::ToolHeard& action, Duration now);
+  void watch(std::uint32_t id, const debug::DebugHeard& action, Duration now);
+  void watch(std::uint32_t id, const debug::RunTool& action, Duration now);
+  void watch(std::uint32_t id, const debug::ToolHeard& action, Duration now);
   void watch(std::uint32_t id, const proto::ProcessesKnown& action, Duration now);
   void watch(std::uint32_t id, const proto::Finish& action, Duration now);
   template <class A>

@@ -82,23 +82,23 @@ void World::watch(std::uint32_t, const stacks::StacksSeen& action, Duration) {
 }
 
 /// A prompt hears sound answers, until the command that it has given is done, or the run is over.
-void World::watch(std::uint32_t, const DebugHeard& action, Duration) {
-  for (const wire::DebugAnswer& answer : action.up.said.answers) {
+void World::watch(std::uint32_t, const debug::DebugHeard& action, Duration) {
+  for (const debug::DebugAnswer& answer : action.up.said.answers) {
     if (!is_sound(answer) || answer.processes > job_processes())
       checks_.wrong("debuggers give answers that make no sense");
   }
   if (action.over || action.up.done == kPromptCommand) open_prompts_.erase(action.ticket);
 }
 
-void World::watch(std::uint32_t, const RunTool& action, Duration) {
-  const wire::ToolOrder& order = action.order;
-  if (order.what != wire::ToolOrder::What::begin) return;
+void World::watch(std::uint32_t, const debug::RunTool& action, Duration) {
+  const debug::ToolOrder& order = action.order;
+  if (order.what != debug::ToolOrder::What::begin) return;
   tools_[{order.session, order.which.front().first}] = order.which;
 }
 
 /// What a tool says is what it has read; a tool that has ended is one that was started.
-void World::watch(std::uint32_t, const ToolHeard& action, Duration) {
-  using What = wire::ToolSaid::What;
+void World::watch(std::uint32_t, const debug::ToolHeard& action, Duration) {
+  using What = debug::ToolSaid::What;
   const auto told = told_of_.find(action.ticket);
   if (action.over) told_of_.erase(action.ticket);
   if (action.over || told == told_of_.end()) return;

@@ -45,17 +45,18 @@ void World::put_fault(Duration at, Fault kind) {
 }
 
 void World::runs_tools(Duration now) {
-  using What = wire::ToolOrder::What;
+  using What = debug::ToolOrder::What;
   constexpr auto kLook = 1s;
   const std::uint64_t ticket = ++last_prompt_;
   told_of_[ticket] = {};
-  wire::ToolOrder order{0, What::begin, true, wire::kMostToolBytes, {"cat"}, {}, {{0, job_processes() - 1}}};
-  put(now, ToNode{root_, ToolAsked{ticket, order}});
+  debug::ToolOrder order{
+      0, What::begin, true, debug::kMostToolBytes, {"cat"}, {}, {{0, job_processes() - 1}}};
+  put(now, ToNode{root_, debug::ToolAsked{ticket, order}});
   order.what = What::input;
   order.bytes = "hello";
-  put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
+  put(now + kLook, ToNode{root_, debug::ToolAsked{ticket, order}});
   order.bytes.clear();
-  put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
+  put(now + kLook, ToNode{root_, debug::ToolAsked{ticket, order}});
   put(now + kPatience + ms(settings_.held), Call{[this, ticket](Duration) {
         const auto told = told_of_.find(ticket);
         if (told != told_of_.end() && told->second.size() < job_processes())
@@ -65,15 +66,15 @@ void World::runs_tools(Duration now) {
 
 /// Whoever is lost meanwhile has been missed by then.
 void World::opens_prompt(Duration now) {
-  using What = wire::DebugOrder::What;
+  using What = debug::DebugOrder::What;
   constexpr auto kLook = 1s;
   const std::uint64_t ticket = ++last_prompt_;
   open_prompts_.insert(ticket);
-  wire::DebugOrder order{0, 1, What::begin, false, {}, {{0, job_processes() - 1}}};
-  put(now, ToNode{root_, DebugAsked{ticket, order}});
+  debug::DebugOrder order{0, 1, What::begin, false, {}, {{0, job_processes() - 1}}};
+  put(now, ToNode{root_, debug::DebugAsked{ticket, order}});
   order.what = What::command;
   order.number = kPromptCommand;
-  put(now + kLook, ToNode{root_, DebugAsked{ticket, order}});
+  put(now + kLook, ToNode{root_, debug::DebugAsked{ticket, order}});
   put(now + kPatience + ms(settings_.held), Call{[this, ticket](Duration) {
         if (open_prompts_.contains(ticket)) checks_.wrong("a debugger's prompt waits for ever");
       }});

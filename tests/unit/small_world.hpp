@@ -160,11 +160,11 @@ public:
   /// As ++stack-trees does.
   void ask_stacks() { deliver(root_, stacks::StacksAsked{}); }
   /// As ++gdb does.
-  void run_tool_by(std::uint64_t ticket, wire::ToolOrder order) {
-    deliver(root_, proto::ToolAsked{ticket, std::move(order)});
+  void run_tool_by(std::uint64_t ticket, debug::ToolOrder order) {
+    deliver(root_, debug::ToolAsked{ticket, std::move(order)});
   }
-  void debug_by(std::uint64_t ticket, wire::DebugOrder order) {
-    deliver(root_, proto::DebugAsked{ticket, std::move(order)});
+  void debug_by(std::uint64_t ticket, debug::DebugOrder order) {
+    deliver(root_, debug::DebugAsked{ticket, std::move(order)});
   }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
@@ -199,8 +199,8 @@ public:
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
   std::vector<stacks::StacksSeen> stacks;
-  std::vector<proto::DebugHeard> debug;
-  std::vector<proto::ToolHeard> tools;
+  std::vector<debug::DebugHeard> debug;
+  std::vector<debug::ToolHeard> tools;
   std::vector<proto::ProcessesKnown> known;
   std::vector<proto::Progress> progress;
   std::size_t stops = 0;                          // of the root
@@ -261,8 +261,8 @@ private:
   void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
   void watch(std::uint32_t, const proto::ProcessesKnown& action) { known.push_back(action); }
   void watch(std::uint32_t, const stacks::StacksSeen& action) { stacks.push_back(action); }
-  void watch(std::uint32_t, const proto::DebugHeard& action) { debug.push_back(action); }
-  void watch(std::uint32_t, const proto::ToolHeard& action) { tools.push_back(action); }
+  void watch(std::uint32_t, const debug::DebugHeard& action) { debug.push_back(action); }
+  void watch(std::uint32_t, const debug::ToolHeard& action) { tools.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>
   void watch(std::uint32_t, const A&) {}

@@ -51,6 +51,7 @@ public:
   bool all_up() const { return numbered_ && up_ == hosts_.size(); }
   /// Processes are late if they do not register: not before every host has answered, since until then the
   /// launch has limits of its own.
+  bool is_stalled() const { return stalled_; }
   bool limits_registrations() const { return all_answered() && !stalled_; }
 
   /// The hosts that have failed and have not been left out since, in order.

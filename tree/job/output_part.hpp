@@ -36,6 +36,8 @@ public:
   void add(OutputItem output, Turn& turn);
   /// So many have been added.
   std::uint64_t added() const { return added_; }
+  /// Root: the user takes no output.
+  bool stalls() const { return stalls_; }
   /// This client has just printed: if too much waits it is not read for a while. Others that only keep the
   /// program going are.
   void hold_if_full(ClientId client, Turn& turn);

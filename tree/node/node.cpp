@@ -109,8 +109,6 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->services.turn(*this);
-    run_->debug.turn(*this);
-    run_->tools.turn(*this);
     run_->staging.turn(*this);
     root_turn();
     output_->turn(*this);
@@ -134,7 +132,6 @@ Instant Node::next_deadline() const {
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
   deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->services.next_real_deadline()));
-  deadline = earlier(deadline, run_->debug.next_deadline());
   deadline = earlier(deadline, earlier(parent_.next_deadline(), repairs_.next_deadline()));
   return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
 }
@@ -165,12 +162,7 @@ void Node::pass_on(const RootOrders& orders) {
     if (!handle(message, [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); }))
       hand_down(process, message);
   }
-  for (const wire::Message& message : orders.spread) {
-    handle(
-        message,  //
-        [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
-        [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); });
-  }
+  for (const wire::Message& message : orders.spread) run_->services.down(message, *this);
   for (const wire::Message& message : orders.input) {  // also to who is started again now
     handle(
         message,  //
@@ -305,8 +297,7 @@ void Node::lose_parent(const Error* visibly) {
   watch_.forget(kParentLink);
   const bool is_welcomed = launch_.has_begun();
   if (is_welcomed) {
-    run_->debug.give_up(*this);
-    run_->tools.give_up(*this);
+    run_->services.parent_lost(*this);
   }
   const bool may_be_adopted = is_welcomed && health::Adoption::is_possible(seat());
   const bool awaits_root = is_welcomed && health::Adoption::awaits_root(seat());

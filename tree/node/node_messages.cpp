@@ -21,10 +21,10 @@ using ForAllHosts =
     wire::MessageList<wire::Numbers, wire::Moved, wire::WorldBegun, wire::Regroup, wire::ForwardSignal>;
 using BeginsEpoch = wire::MessageList<wire::Recover, wire::Lost, wire::Renewed>;
 /// No component sees these on their way.
-using ForRootAlone = wire::MessageList<wire::AbortUp, wire::Bindings, wire::Fenced, wire::Inquiry,
-                                       wire::InquiryReply, wire::Left, wire::LinkLost, wire::NameInquiry,
-                                       wire::NewHostKey, wire::Note, wire::PesWanted, wire::Reached,
-                                       wire::Rejoined, wire::Silence, wire::ToolSaid, wire::WorldWanted>;
+using ForRootAlone =
+    wire::MessageList<wire::AbortUp, wire::Bindings, wire::Fenced, wire::Inquiry, wire::InquiryReply,
+                      wire::Left, wire::LinkLost, wire::NameInquiry, wire::NewHostKey, wire::Note,
+                      wire::PesWanted, wire::Reached, wire::Rejoined, wire::Silence, wire::WorldWanted>;
 
 bool is_first_word(const wire::Message& message) {
   return message.is<wire::Welcome>() || message.is<wire::Sweep>() || message.is<wire::Adopt>();
@@ -43,9 +43,6 @@ template <class E, class Part>
 concept HeardBy = requires(Part& part, E&& event, Turn& turn) {
   part.on(std::forward<E>(event), turn);
 };
-/// Somebody looks into the job.
-template <class E>
-concept OfInspector = std::is_same_v<E, DebugAsked> || std::is_same_v<E, ToolAsked>;
 template <class E>
 concept OfClient = requires(const E& event) {
   event.client;
@@ -63,17 +60,16 @@ void hear_client(E event, HostPart& host, std::optional<OutputPart>& output, Tur
 }  // namespace
 
 void Node::hear(Event event) {
-  if (run_->services.on(event, *this)) return;
-  if (root_) {
-    RootOrders orders;
-    if (root_->on_event(event, now_, *out_, orders)) return pass_on(orders);
-  }
   const auto ask_root = [&](auto&& ask) {
     if (!root_) return;
     RootOrders orders;
     ask(orders);
     pass_on(orders);
   };
+  bool is_services = run_->services.on(event, *this);
+  if (!is_services)
+    ask_root([&](RootOrders& o) { is_services = root_->on(event, output_->stalls(), now_, *out_, o); });
+  if (is_services) return;
   const Overloaded act{
       [](Tick&) {},
       [&](Begin&) {
@@ -110,10 +106,7 @@ void Node::hear(Event event) {
         output_.reset();  // nothing is on this run's screen
         begin_run(root_->coded_job());
       },
-      [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
-      [&]<HeardBy<ToolPart> E>(E& e) { run_->tools.on(e, *this); },
       [&]<HeardBy<StagingPart> E>(E& e) { run_->staging.on(std::move(e), *this); },
-      [&](OfInspector auto& e) { ask_root([&](RootOrders& o) { root_->asked(e, now_, *out_, o); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
       },
@@ -204,8 +197,6 @@ void Node::from_parent(const wire::Message& message) {
         hand_down_all(message);
         host_part.down(m, *this);
       }),
-      [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
-      [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
       each_of<wire::StagedPiece, wire::PieceRefused>([&](const auto& m) { run_->staging.down(m, *this); }),
       [&](const wire::Resend& m) {
         hand_down_all(message);
@@ -254,7 +245,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
       each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },

@@ -115,9 +115,12 @@ void RootController::output(wire::Output output, Actions& out) {
   out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
 
-bool RootController::on_event(const Event& event, Instant now, Actions& out, RootOrders& orders) {
+bool RootController::on(const Event& event, bool output_stalls, Instant now, Actions& out,
+                        RootOrders& orders) {
   Turn turn{*this, now, out, orders};
-  return services_.on(event, turn);
+  if (!services_.on(event, turn)) return false;
+  stalled(output_stalls, now);
+  return true;
 }
 
 void RootController::message(const wire::Message& message, Instant now, Actions& out, RootOrders& orders) {
@@ -168,9 +171,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
         silences_.on(m, now);
       },
       [&](const wire::Left& m) { resizing_.on(m); }, [&](const wire::PesWanted& m) { resizing_.on(m); },
-      [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
-      [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
-      [&](const wire::ToolSaid& m) { inside_.tools.on(m, out); });
+      [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); });
 }
 
 namespace {
@@ -219,7 +220,7 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
     status.moved = judge_.places().moved();
     for (std::string& line : status_lines(status, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
   }
-  if (meaning.shows_stacks) stack_requests().ask({{StacksFor::Why::quit}});
+  if (meaning.shows_stacks) services_.of<stacks::StacksService>().ask({{StacksFor::Why::quit}});
   if (meaning.forward) orders.everyone.push_back(wire::ForwardSignal{static_cast<std::uint8_t>(signal)});
   if (meaning.too_early)
     out.push_back(
@@ -228,9 +229,10 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
 }
 
 void RootController::stalled(bool output, Instant now) {
-  inside_.output_stalls = output;
-  const bool stalled = output || inside_.debug.is_open() || inside_.tools.is_open();
-  if (std::exchange(inside_.stalls, stalled) == stalled) return;
+  const bool is_inspected =
+      services_.of<debug::DebugService>().is_open() || services_.of<debug::ToolService>().is_open();
+  const bool stalled = output || is_inspected;
+  if (judge_.launch().is_stalled() == stalled) return;
   judge_.stalled(stalled, now);
   crashes_.stalled(stalled, now);
   if (in_place_) in_place_->stalled(stalled, now);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "ccs/router.hpp"
-#include "debug/session_desk.hpp"
 #include "health/crash_restarts.hpp"
 #include "health/orphan_bound.hpp"
 #include "health/program_restart.hpp"
@@ -101,19 +100,14 @@ public:
     else
       ccs_->on(event, now, out);
   }
-  /// An event of a service. Returns false if no component at the root handles it.
-  bool on_event(const proto::Event& event, Instant now, proto::Actions& out, RootOrders& orders);
-  /// DebugAsked and ToolAsked: by those who look into the job.
-  template <class E>
-  void asked(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
-    Turn turn{*this, now, out, orders};
-    inside_.ask(event, turn);
-    stalled(inside_.output_stalls, now);
-  }
+  /// Returns false if no service handles the event at the root. `output_stalls`: see stalled().
+  bool on(const proto::Event& event, bool output_stalls, Instant now, proto::Actions& out,
+          RootOrders& orders);
   void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, RootOrders& orders);
-  /// `output`: nobody takes it. No limit of the start counts then, or while somebody debugs the job.
+  /// Lifts the limits of the start while `output` (the user takes none), or while a debugger or a tool is
+  /// connected.
   void stalled(bool output, Instant now);
   /// Hosts are getting the job's files: that may take longer than any start.
   void files_move(std::uint32_t percent, Instant now) { judge_.files_move(percent, now); }
@@ -175,7 +169,6 @@ private:
   bool is_restarting() const { return restart_ && restart_->is_due(); }
   bool stays() const;
   bool has_reader() const;
-  stacks::StacksRoot& stack_requests() { return services_.of<stacks::StacksService>(); }
 
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
@@ -199,13 +192,6 @@ private:
     proto::Worlds worlds;
   } kvs_;
   node::RootComponents<node::Services> services_;
-  struct {
-    proto::DebugDesk debug;
-    proto::ToolDesk tools;
-    bool output_stalls = false, stalls = false;
-    void ask(const proto::DebugAsked& asked, Turn& turn) { debug.ask(asked, turn); }
-    void ask(const proto::ToolAsked& asked, Turn& turn) { tools.ask(asked, turn); }
-  } inside_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;
   proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs

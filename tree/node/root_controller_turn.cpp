@@ -48,9 +48,10 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   Turn turn{*this, now, out, orders};
   if (time_limit_.is_reached(now)) {
     const bool runs = !cancel_restart() && judge_.launch().all_up();
-    runs ? stack_requests().ask({{StacksFor::Why::time_limit}}) : judge_.decision().time_limit_reached();
+    runs ? services_.of<stacks::StacksService>().ask({{StacksFor::Why::time_limit}})
+         : judge_.decision().time_limit_reached();
   }
-  if (stack_requests().has_seen_last()) judge_.decision().time_limit_reached();
+  if (services_.of<stacks::StacksService>().has_seen_last()) judge_.decision().time_limit_reached();
   if (ccs_) ccs_->tick(now, out, orders.process);
   start_.failed(judge_.tick(now));
   start_.tell_late(judge_, now, out);
@@ -70,12 +71,8 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
     if (!somebody_is_lost && judge_.take_release(kind))
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
-  if (silences_.turn(judge_, now, out)) stack_requests().ask({{StacksFor::Why::hang}});
+  if (silences_.turn(judge_, now, out)) services_.of<stacks::StacksService>().ask({{StacksFor::Why::hang}});
   services_.turn(turn);
-  if (judge_.verdict()) {
-    inside_.debug.end(turn);
-    inside_.tools.end(turn);
-  }
   std::vector<Progress::Failure> failures = judge_.exits().take_failures();
   if (progress_) {
     JobStatus status = judge_.progress();
@@ -190,7 +187,7 @@ void RootController::tell_verdict(Instant now, Actions& out, RootOrders& orders)
     if (!is_restarting()) time_limit_.lift();
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }
-  if (stack_requests().holds_end(verdict)) return;
+  if (services_.of<stacks::StacksService>().holds_end(verdict)) return;
   if (auto end = end_.order(verdict, is_restarting() || stays())) orders.end = end;
 }
 

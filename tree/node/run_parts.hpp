@@ -4,8 +4,6 @@
 #pragma once
 
 #include "ccs/ccs_part.hpp"
-#include "debug/debug_part.hpp"
-#include "debug/tool_part.hpp"
 #include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
@@ -25,8 +23,6 @@ struct RunParts {
   node::LauncherComponents<node::Services> services;
   proto::InputPart input;
   proto::CcsPart ccs;
-  proto::DebugPart debug;
-  proto::ToolPart tools;
   proto::StagingPart staging;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;

@@ -113,6 +113,8 @@ public:
     static_assert((Handles<typename Services::Launcher, Notice, proto::Turn> || ...));
     (notify_one<Services>(notice, turn), ...);
   }
+  /// The parent is lost.
+  void parent_lost(proto::Turn& turn) { (parent_lost_one<Services>(turn), ...); }
   /// Does what is due at the end of a turn, in the order of the list.
   void turn(proto::Turn& turn) { (of<Services>().turn(turn), ...); }
   /// Returns the earliest deadline in the job's time.
@@ -153,7 +155,12 @@ private:
     static constexpr bool kHandles = M::kRoute != wire::Route::down;
     static void handle(LauncherComponents& all, proto::LinkId link, wire::Message& message,
                        proto::Turn& turn) {
-      all.of<Service>().up(link, std::move(message.as<M>()), turn);
+      if constexpr (requires { all.of<Service>().up(link, std::move(message.as<M>()), turn); }) {
+        all.of<Service>().up(link, std::move(message.as<M>()), turn);
+      } else {
+        static_assert(M::kRoute == wire::Route::to_root, "a component must handle what is for launchers");
+        turn.tell_up(std::move(message));
+      }
     }
   };
 
@@ -189,6 +196,10 @@ private:
   template <class Service, class Notice>
   void notify_one(const Notice& notice, proto::Turn& turn) {
     if constexpr (Handles<typename Service::Launcher, Notice, proto::Turn>) of<Service>().on(notice, turn);
+  }
+  template <class Service>
+  void parent_lost_one([[maybe_unused]] proto::Turn& turn) {
+    if constexpr (requires { of<Service>().parent_lost(turn); }) of<Service>().parent_lost(turn);
   }
   static Instant deadline_of(const auto& component) {
     if constexpr (requires { component.next_deadline(); }) return component.next_deadline();

@@ -3,6 +3,7 @@
 // that are in no service yet stand in tree/wire/messages.hpp and tree/node/run_parts.hpp.
 #pragma once
 
+#include "debug/service.hpp"
 #include "kvs/fence/service.hpp"
 #include "kvs/ring/service.hpp"
 #include "stacks/service.hpp"
@@ -11,7 +12,8 @@
 
 namespace charmtree::node {
 
-using Services = ServiceList<kvs::FenceService, kvs::RingService, stacks::StacksService>;
+using Services = ServiceList<kvs::FenceService, kvs::RingService, stacks::StacksService, debug::DebugService,
+                             debug::ToolService>;
 
 /// All messages between launchers.
 using Messages = JoinedLists<wire::CoreMessages, Services::Messages>;

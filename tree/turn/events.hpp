@@ -16,7 +16,6 @@
 #include "tree/turn/binding.hpp"
 #include "tree/turn/ending.hpp"
 #include "tree/turn/event.hpp"
-#include "tree/turn/inspection.hpp"
 #include "tree/turn/job_status.hpp"
 #include "tree/turn/looks.hpp"
 #include "tree/turn/losses.hpp"
@@ -289,13 +288,13 @@ struct Tick {
   using Family = Event;
 };
 
-using CoreEvents = TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                            ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
-                            ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
-                            Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                            LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, ClientSeen,
-                            MpiLoaded, TopologyDescribed, DebugSaid, DebugAsked, ToolSpoke, ToolAsked,
-                            FilesFound, FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
+using CoreEvents =
+    TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+             ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+             ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
+             OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
+             SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, FilesFound,
+             FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
 /// Calls f with the event as the type of CoreEvents that it has.
 template <class F>
 auto dispatch(F&& f, Event& event) {
@@ -503,11 +502,10 @@ struct ResizeTerminal {
 using CoreActions =
     TypeList<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
              StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, Debug, RunTool, FindFiles,
-             WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
-             ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-             Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, DebugHeard, ToolHeard,
-             RunOver, KeepTree, Finish>;
+             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, FindFiles, WritePiece,
+             ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
+             ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver,
+             AllInitialised, Examined, Progress, ProcessesKnown, RunOver, KeepTree, Finish>;
 /// Calls f with the action as the type of CoreActions that it has.
 template <class F>
 auto dispatch(F&& f, Action& action) {

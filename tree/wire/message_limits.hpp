@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "tree/wire/codec.hpp"
-#include "tree/wire/debug.hpp"
 #include "tree/wire/frame.hpp"
 
 namespace charmtree::wire {
@@ -23,9 +22,4 @@ inline constexpr std::size_t kMaxList = 1U << 20;
 inline constexpr std::size_t kMaxQueuePairs = 4U << 20;
 /// A line of output, a text or a format as long as clients may send them, a piece of a CCS answer.
 inline constexpr std::size_t kMaxPiece = (1U << 20) + kMaxSaid;
-/// As many answers of debuggers as there may be (wire::DebugUp).
-inline constexpr std::size_t kMaxDebug = 1U << 20;
-static_assert(kMostDebugTexts + kMostDebugAnswers * (10 * kMostGroupRanges + 4 * kMostDebugSpans + 32) <=
-              kMaxDebug);
-
 }  // namespace charmtree::wire

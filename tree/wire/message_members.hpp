@@ -40,14 +40,6 @@ inline constexpr NameInquiry::Deed kLast<NameInquiry::Deed> = NameInquiry::Deed:
 template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
-inline constexpr DebugOrder::What kLast<DebugOrder::What> = DebugOrder::What::end;
-template <>
-inline constexpr ToolOrder::What kLast<ToolOrder::What> = ToolOrder::What::end;
-template <>
-inline constexpr ToolSaid::What kLast<ToolSaid::What> = ToolSaid::What::failed;
-template <>
-inline constexpr DebugAnswer::Kind kLast<DebugAnswer::Kind> = DebugAnswer::Kind::gone;
-template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
 template <>
 inline constexpr Tail kLast<Tail> = Tail::ended;
@@ -66,14 +58,6 @@ template <>
 inline constexpr std::size_t kMostText<Rejoined> = kMaxTuple;
 template <>
 inline constexpr std::size_t kMostText<ScanUp> = kMaxCharmFormat;
-template <>
-inline constexpr std::size_t kMostText<DebugAnswer> = kMostDebugText;
-template <>
-inline constexpr std::size_t kMostText<NumberSpan> = kMostDebugNumber;
-template <>
-inline constexpr std::uint64_t kMostElements<DebugAnswer> = std::max(kMostDebugSpans, kMostGroupRanges);
-template <>
-inline constexpr std::uint64_t kMostElements<DebugAnswers> = kMostDebugAnswers;
 
 template <>
 inline constexpr bool kMayBeCut<Error> = true;
@@ -233,13 +217,6 @@ CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
 CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
 CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
-CT_MEMBERS(DebugOrder, s.session, s.number, s.what, s.each, s.line, s.which)
-CT_MEMBERS(NumberSpan, s.low, s.high)
-CT_MEMBERS(DebugAnswer, s.kind, s.text, s.spans, s.processes, s.which)
-CT_MEMBERS(DebugAnswers, s.answers, s.left_out)
-CT_MEMBERS(DebugUp, s.session, s.done, s.said)
-CT_MEMBERS(ToolOrder, s.session, s.what, s.has_input, s.number, s.words, s.bytes, s.which)
-CT_MEMBERS(ToolSaid, s.session, s.what, s.number, s.bytes, s.which)
 CT_MEMBERS(StagedPiece, s.file, s.offset, s.bytes)
 CT_MEMBERS(PieceRefused, s.file, s.why)
 CT_MEMBERS(PieceWanted, s.file, s.offset, s.until, s.anew)

@@ -8,8 +8,6 @@ namespace charmtree::wire {
 using namespace rows;
 
 namespace {
-/// A number of a host or a process takes five bytes, a range two of them.
-constexpr Limit kNumbers{kMaxSaid, 16, 16};
 constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
 constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
 }  // namespace
@@ -53,8 +51,6 @@ CT_MESSAGE_TYPE(Moved, down());
 CT_MESSAGE_TYPE(Inquired, down().asked_again());
 CT_MESSAGE_TYPE(Answered, down().asked_again());
 CT_MESSAGE_TYPE(WorldBegun, down());
-CT_MESSAGE_TYPE(DebugOrder, down());
-CT_MESSAGE_TYPE(ToolOrder, down());
 CT_MESSAGE_TYPE(StagedPiece, down());
 CT_MESSAGE_TYPE(PieceRefused, down());
 CT_MESSAGE_TYPE(Hello, up(nobody));
@@ -101,8 +97,6 @@ CT_MESSAGE_TYPE(NameInquiry, up(process<&NameInquiry::process>)
                                  .uncounted()
                                  .asked_again());
 CT_MESSAGE_TYPE(WorldWanted, up(process<&WorldWanted::process>).most({kMaxSaid + kMostWanted}));
-CT_MESSAGE_TYPE(DebugUp, up(nobody).most({kMaxDebug}).uncounted());  // proto::DebugPart judges it
-CT_MESSAGE_TYPE(ToolSaid, up(process_once<&ToolSaid::which>).most(kNumbers).uncounted());
 CT_MESSAGE_TYPE(PieceWanted, up(nobody).uncounted());  // proto::StagingPart judges it
 
 }  // namespace charmtree::wire

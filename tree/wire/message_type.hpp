@@ -52,6 +52,8 @@ template <auto kMember>
 inline constexpr Names<Owned::process, kMember> process;
 template <auto kMember>
 inline constexpr Names<Owned::process_once, kMember> process_once;
+/// The limit of lists of numbers: one of a host or a process takes five bytes, a range two of them.
+inline constexpr Limit kNumbers{kMaxSaid, 16, 16};
 inline constexpr Nobody nobody;
 inline constexpr Judged judged;
 

@@ -16,7 +16,6 @@
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/checkup.hpp"
 #include "tree/wire/cpus.hpp"
-#include "tree/wire/debug.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/job_spec.hpp"
 #include "tree/wire/kvs_messages.hpp"
@@ -29,7 +28,6 @@
 #include "tree/wire/share.hpp"
 #include "tree/wire/silence.hpp"
 #include "tree/wire/staging.hpp"
-#include "tree/wire/tools.hpp"
 
 namespace charmtree::wire {
 
@@ -506,11 +504,11 @@ using CoreMessages =
                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Inquired,
-                Answered, WorldBegun, DebugOrder, ToolOrder, StagedPiece, PieceRefused, Hello, Facts, Output,
-                ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
-                QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced,
-                Silence, Inquiry, InquiryReply, NameInquiry, WorldWanted, DebugUp, ToolSaid, PieceWanted>;
+                Answered, WorldBegun, StagedPiece, PieceRefused, Hello, Facts, Output, ScanUp, AbortUp,
+                HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
+                SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp,
+                WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, Inquiry,
+                InquiryReply, NameInquiry, WorldWanted, PieceWanted>;
 inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 
 }  // namespace charmtree::wire

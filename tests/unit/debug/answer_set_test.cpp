@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include "debug/members.hpp"
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::answer_set_test {
 
-using namespace charmtree::proto;
+using namespace charmtree::debug;
 using Kind = AnswerSet::Kind;
 using Ranges = AnswerSet::Ranges;
 
@@ -18,7 +19,7 @@ namespace {
 /// What a person reads: "0-3 x = 5".
 std::vector<std::string> read(AnswerSet& set) {
   std::vector<std::string> lines;
-  for (const wire::DebugAnswer& answer : set.take().answers) {
+  for (const debug::DebugAnswer& answer : set.take().answers) {
     REQUIRE(is_sound(answer));
     const wire::ProcessSet which{answer.which};
     lines.push_back(which.print() + " " + shown(answer));
@@ -61,7 +62,7 @@ TEST_CASE("what launchers have added up is added up again", "[debug]") {
     if (process >= 4) other.add(Kind::said, fmt::format("a {} b 3", 100 + process), 10 + process);
   }
   const bool other_first = GENERATE(false, true);
-  const wire::DebugAnswers first = one.take(), second = other.take();
+  const debug::DebugAnswers first = one.take(), second = other.take();
   CHECK((first.answers.size() == 4 && second.answers.size() == 1));
   both.add(other_first ? second : first);
   both.add(other_first ? first : second);
@@ -79,7 +80,7 @@ TEST_CASE("digits of names and whatever is no number stay text", "[debug]") {
 TEST_CASE("there is a limit to everything", "[debug]") {
   AnswerSet set;
   set.keep_apart(true);
-  const std::string long_text(3 * wire::kMostDebugText, 'x');
+  const std::string long_text(3 * debug::kMostDebugText, 'x');
   set.add(Kind::said, long_text, 0);
   std::string numbers;
   for (int i = 0; i < 500; ++i) numbers += fmt::format("{} ", i);
@@ -89,11 +90,11 @@ TEST_CASE("there is a limit to everything", "[debug]") {
   AnswerSet sum;
   sum.keep_apart(true);
   for (int i = 0; i < 3; ++i) {
-    const wire::DebugAnswers all = i == 0 ? set.take() : sum.take();
-    CHECK((all.answers.size() <= wire::kMostDebugAnswers && all.left_out > 1000));
-    CHECK(all.answers.front().text.size() == wire::kMostDebugText);
-    CHECK(wire::encode_whole(all)->size() < wire::kMaxDebug);
-    REQUIRE(wire::decode_whole<wire::DebugAnswers>(*wire::encode_whole(all)));
+    const debug::DebugAnswers all = i == 0 ? set.take() : sum.take();
+    CHECK((all.answers.size() <= debug::kMostDebugAnswers && all.left_out > 1000));
+    CHECK(all.answers.front().text.size() == debug::kMostDebugText);
+    CHECK(wire::encode_whole(all)->size() < debug::kMaxDebug);
+    REQUIRE(wire::decode_whole<debug::DebugAnswers>(*wire::encode_whole(all)));
     sum.add(all);
   }
 }
@@ -106,13 +107,13 @@ TEST_CASE("so many ranges of numbers as there may be are added up without harm",
     set.add(Kind::said, numbers, process);
   }
   for (const std::uint32_t more : {0U, 7U}) {
-    wire::DebugAnswers all = set.take();
+    debug::DebugAnswers all = set.take();
     if (more > 0) all = sum.take();
-    for (wire::DebugAnswer& answer : all.answers) answer.which = {{more, more + answer.processes - 1}};
+    for (debug::DebugAnswer& answer : all.answers) answer.which = {{more, more + answer.processes - 1}};
     sum.add(all);
   }
-  for (const wire::DebugAnswer& answer : sum.take().answers)
-    CHECK((is_sound(answer) && answer.spans.size() <= wire::kMostDebugSpans));
+  for (const debug::DebugAnswer& answer : sum.take().answers)
+    CHECK((is_sound(answer) && answer.spans.size() <= debug::kMostDebugSpans));
 }
 
 }  // namespace charmtree::answer_set_test

@@ -7,9 +7,9 @@
 
 namespace charmtree::gdb_driver_test {
 
-using namespace charmtree::proto;
+using namespace charmtree::debug;
 using Kind = AnswerSet::Kind;
-using What = wire::DebugOrder::What;
+using What = debug::DebugOrder::What;
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -56,7 +56,7 @@ public:
   }
   Lines said() {
     Lines lines;
-    for (const wire::DebugAnswer& answer : out_.said.take().answers) {
+    for (const debug::DebugAnswer& answer : out_.said.take().answers) {
       const wire::ProcessSet which{answer.which};
       const char* kind = answer.kind == Kind::said ? "" : answer.kind == Kind::stopped ? " stopped" : " gone";
       lines.push_back(which.print() + kind + ": " + shown(answer));

@@ -7,7 +7,7 @@
 
 namespace charmtree::gdb_words_test {
 
-using namespace charmtree::proto;
+using namespace charmtree::debug;
 
 TEST_CASE("a command is known by its beginning, as gdb does", "[debug]") {
   const auto all_are = [](GdbManner manner, std::initializer_list<const char*> lines) {

@@ -5,15 +5,15 @@
 
 namespace charmtree::prompt_test {
 
-using Kind = wire::DebugAnswer::Kind;
-using What = wire::DebugOrder::What;
+using Kind = debug::DebugAnswer::Kind;
+using What = debug::DebugOrder::What;
 using Ranges = std::vector<wire::ProcessSet::Range>;
 
 namespace {
 
 Prompt prompt_of(std::uint32_t processes) {
   Prompt prompt{*read_processes("all", processes)};
-  const wire::DebugOrder begin = prompt.begin();
+  const debug::DebugOrder begin = prompt.begin();
   prompt.heard({1, begin.number, {}});
   return prompt;
 }

@@ -7,15 +7,16 @@
 
 namespace charmtree::node_debug_test {
 
+using namespace charmtree::debug;
 using namespace charmtree::proto;
 using namespace charmtree::test;
-using What = wire::DebugOrder::What;
+using What = debug::DebugOrder::What;
 
 namespace {
 
 constexpr std::uint64_t kTicket = 7;
 
-wire::DebugOrder order(std::uint32_t number, What what, std::uint32_t first, std::uint32_t last) {
+debug::DebugOrder order(std::uint32_t number, What what, std::uint32_t first, std::uint32_t last) {
   return {0, number, what, false, "print rank", {{first, last}}};
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("a prompt hears all processes as one", "[debug]") {
   Heard heard = heard_by(world, kTicket);
   CHECK(heard.done == std::vector<std::uint32_t>{1, 2});
   CHECK(!heard.over);
-  const wire::DebugAnswers all = heard.all.take();
+  const debug::DebugAnswers all = heard.all.take();
   REQUIRE(all.answers.size() == 1);
   CHECK((shown(all.answers[0]) == "rank = {0..39}" && all.answers[0].processes == 44));
 }
@@ -93,7 +94,7 @@ TEST_CASE("the processes of a launcher that is lost are told as gone", "[debug]"
   CHECK(heard.done == std::vector<std::uint32_t>{1, 2});
   std::uint32_t gone = 0;
   for (const auto& answer : heard.all.take().answers)
-    if (answer.kind == wire::DebugAnswer::Kind::gone) gone += answer.processes;
+    if (answer.kind == debug::DebugAnswer::Kind::gone) gone += answer.processes;
   CHECK(gone == 2);
 }
 

@@ -6,19 +6,20 @@
 
 namespace charmtree::node_tool_test {
 
+using namespace charmtree::debug;
 using namespace charmtree::proto;
 using namespace charmtree::test;
-using What = wire::ToolOrder::What;
-using Said = wire::ToolSaid;
+using What = debug::ToolOrder::What;
+using Said = debug::ToolSaid;
 
 namespace {
 
 constexpr std::uint64_t kTicket = 7;
 
-wire::ToolOrder begin(std::uint32_t first, std::uint32_t last, bool has_input = true) {
+debug::ToolOrder begin(std::uint32_t first, std::uint32_t last, bool has_input = true) {
   return {0, What::begin, has_input, 4096, {"cat"}, {}, {{first, last}}};
 }
-wire::ToolOrder input(std::string bytes, std::uint32_t first, std::uint32_t last) {
+debug::ToolOrder input(std::string bytes, std::uint32_t first, std::uint32_t last) {
   return {0, What::input, false, 0, {}, std::move(bytes), {{first, last}}};
 }
 

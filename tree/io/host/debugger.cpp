@@ -33,10 +33,10 @@ class Debugger::Gdb : public std::enable_shared_from_this<Gdb> {
 public:
   Gdb(asio::io_context& io, ChildWatch& watch, Say say) : io_(io), watch_(watch), say_(std::move(say)) {}
 
-  void begin(const wire::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
+  void begin(const debug::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
     session_ = order.session;
     const wire::ProcessSet wanted{order.which};
-    std::vector<proto::GdbDriver::Subject> subjects;
+    std::vector<debug::GdbDriver::Subject> subjects;
     for (const auto& [process, pid] : present) {
       if (wanted.contains(process)) subjects.push_back({process, worker_of(pid)});
     }
@@ -44,7 +44,7 @@ public:
     if (subjects.empty()) return this->order(order);
     if (!order.line.empty()) program_ = order.line;
     if (const auto started = start(); !started) {
-      proto::GdbDriver::Out out;
+      debug::GdbDriver::Out out;
       driver_->order(order, out);
       out.to_gdb.clear();
       driver_->ended(why_not_started(program_, started.error()), out);
@@ -53,8 +53,8 @@ public:
     this->order(order);
   }
 
-  void order(const wire::DebugOrder& order) {
-    proto::GdbDriver::Out out;
+  void order(const debug::DebugOrder& order) {
+    debug::GdbDriver::Out out;
     driver_->order(order, out);
     pass_on(std::move(out));
   }
@@ -69,7 +69,7 @@ private:
   Result<void> start() {
     SpawnRequest request;
     request.program = program_;
-    request.arguments = proto::GdbDriver::command();
+    request.arguments = debug::GdbDriver::command();
     request.environment = own_environment();
     process_ = std::make_shared<PipedProcess>(
         io_, watch_,
@@ -79,7 +79,7 @@ private:
   }
 
   void ended(ChildStatus status) {
-    proto::GdbDriver::Out out;
+    debug::GdbDriver::Out out;
     driver_->ended(status.signal != 0 ? fmt::format("its gdb has been killed ({})", strsignal(status.signal))
                                       : std::string{"its gdb has ended"},
                    out);
@@ -88,7 +88,7 @@ private:
 
   void heard(std::string_view bytes) {
     line_.append(bytes);
-    proto::GdbDriver::Out out;
+    debug::GdbDriver::Out out;
     std::size_t from = 0;
     for (std::size_t end = 0; (end = line_.find('\n', from)) != std::string::npos; from = end + 1)
       driver_->heard(std::string_view{line_}.substr(from, end - from), out);
@@ -99,11 +99,11 @@ private:
     if (too_long) leave();
   }
 
-  void pass_on(proto::GdbDriver::Out out) {
+  void pass_on(debug::GdbDriver::Out out) {
     if (process_) process_->write(std::move(out.to_gdb));
     if (!say_ || (out.said.empty() && out.done == 0)) return;
     asio::post(io_,
-               [self = shared_from_this(), said = proto::DebugSaid{session_, out.done, out.said.take()}] {
+               [self = shared_from_this(), said = debug::DebugSaid{session_, out.done, out.said.take()}] {
                  if (self->say_) self->say_(said);
                });
   }
@@ -114,7 +114,7 @@ private:
   std::shared_ptr<PipedProcess> process_;  // outlives us until it has let go of all
   std::string program_ = "gdb";
   std::uint32_t session_ = 0;
-  std::optional<proto::GdbDriver> driver_;
+  std::optional<debug::GdbDriver> driver_;
   std::string line_;
 };
 
@@ -125,11 +125,11 @@ Debugger::~Debugger() {
   gdb_->leave();
 }
 
-void Debugger::begin(const wire::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
+void Debugger::begin(const debug::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
   gdb_->begin(order, present);
 }
 
-void Debugger::order(const wire::DebugOrder& order) {
+void Debugger::order(const debug::DebugOrder& order) {
   gdb_->order(order);
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "debug/events.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/turn/events.hpp"
@@ -17,7 +18,7 @@ namespace charmtree::io {
 
 class Debugger {
 public:
-  using Say = std::function<void(proto::DebugSaid)>;
+  using Say = std::function<void(debug::DebugSaid)>;
   /// `say` is called from the loop, never from within a call.
   Debugger(asio::io_context& io, ChildWatch& watch, Say say);
   ~Debugger();
@@ -25,8 +26,8 @@ public:
   Debugger& operator=(const Debugger&) = delete;
 
   /// `present`: the processes of this host, and their pids.
-  void begin(const wire::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present);
-  void order(const wire::DebugOrder& order);
+  void begin(const debug::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present);
+  void order(const debug::DebugOrder& order);
 
 private:
   class Gdb;

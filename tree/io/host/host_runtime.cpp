@@ -296,12 +296,12 @@ std::map<std::uint32_t, pid_t> HostRuntime::present() const {
   return pids;
 }
 
-void HostRuntime::execute(const proto::Debug& action) {
-  using What = wire::DebugOrder::What;
-  const wire::DebugOrder& order = action.order;
+void HostRuntime::execute(const debug::Debug& action) {
+  using What = debug::DebugOrder::What;
+  const debug::DebugOrder& order = action.order;
   if (order.what == What::begin) {
     beside_.debuggers.erase(order.session);
-    const auto say = [this](proto::DebugSaid said) { sink_(std::move(said)); };
+    const auto say = [this](debug::DebugSaid said) { sink_(std::move(said)); };
     beside_.debuggers.try_emplace(order.session, io_, watch_, say).first->second.begin(order, present());
   } else if (const auto debugger = beside_.debuggers.find(order.session);
              debugger == beside_.debuggers.end()) {
@@ -313,9 +313,9 @@ void HostRuntime::execute(const proto::Debug& action) {
   }
 }
 
-void HostRuntime::execute(const proto::RunTool& action) {
-  using What = wire::ToolOrder::What;
-  const wire::ToolOrder& order = action.order;
+void HostRuntime::execute(const debug::RunTool& action) {
+  using What = debug::ToolOrder::What;
+  const debug::ToolOrder& order = action.order;
   if (order.what == What::begin) {
     std::vector<pid_t> pids;
     for (const std::uint32_t name : action.names) {
@@ -324,7 +324,7 @@ void HostRuntime::execute(const proto::RunTool& action) {
     const std::uint32_t first = action.names.empty() ? order.which.front().first : action.names.front();
     beside_.tools.erase(order.session);
     beside_.tools.try_emplace(
-        order.session, io_, watch_, [this](proto::ToolSpoke spoke) { sink_(std::move(spoke)); }, order, pids,
+        order.session, io_, watch_, [this](debug::ToolSpoke spoke) { sink_(std::move(spoke)); }, order, pids,
         directory_of(*job_, self_, first));
   } else if (order.what == What::end) {
     beside_.tools.erase(order.session);

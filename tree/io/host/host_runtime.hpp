@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "debug/events.hpp"
 #include "stacks/events.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/host/autopsy.hpp"
@@ -51,8 +52,8 @@ public:
   void execute(const proto::DescribeTopology& action);
   void execute(const proto::AdoptProcess& action);
   void execute(const stacks::ReadStacks& action);
-  void execute(const proto::Debug& action);
-  void execute(const proto::RunTool& action);
+  void execute(const debug::Debug& action);
+  void execute(const debug::RunTool& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);

@@ -14,7 +14,7 @@
 
 namespace charmtree::io {
 
-using What = wire::ToolSaid::What;
+using What = debug::ToolSaid::What;
 
 namespace {
 
@@ -26,7 +26,7 @@ std::uint32_t status_of(const ChildStatus& end) {
 
 }  // namespace
 
-Tool::Tool(asio::io_context& io, ChildWatch& watch, Say say, const wire::ToolOrder& begin,
+Tool::Tool(asio::io_context& io, ChildWatch& watch, Say say, const debug::ToolOrder& begin,
            const std::vector<pid_t>& pids, const std::string& directory)
     : io_(io),
       say_(std::move(say)),
@@ -48,7 +48,8 @@ Tool::~Tool() {
   process_here_->leave(kGrace);
 }
 
-void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, const std::string& directory) {
+void Tool::start(const debug::ToolOrder& begin, const std::vector<pid_t>& pids,
+                 const std::string& directory) {
   if (begin.words.empty()) return say(What::failed, "there is no command");
   SpawnRequest request;
   request.program = begin.words.front();
@@ -65,15 +66,15 @@ void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, c
   started ? say(What::started, {}) : say(What::failed, to_string(started.error()));
 }
 
-void Tool::order(const wire::ToolOrder& order) {
+void Tool::order(const debug::ToolOrder& order) {
   switch (order.what) {
-    case wire::ToolOrder::What::input:
+    case debug::ToolOrder::What::input:
       return order.bytes.empty() ? process_here_->end_input() : process_here_->write(order.bytes);
-    case wire::ToolOrder::What::taken:
+    case debug::ToolOrder::What::taken:
       on_its_way_ -= std::min<std::uint64_t>(on_its_way_, order.number);
       return process_here_->pause(on_its_way_ >= window_);
-    case wire::ToolOrder::What::begin:
-    case wire::ToolOrder::What::end:
+    case debug::ToolOrder::What::begin:
+    case debug::ToolOrder::What::end:
       break;
   }
 }
@@ -81,12 +82,12 @@ void Tool::order(const wire::ToolOrder& order) {
 void Tool::heard(What what, std::string_view bytes) {
   on_its_way_ += bytes.size();
   process_here_->pause(on_its_way_ >= window_);
-  for (std::size_t from = 0; from < bytes.size(); from += wire::kMostToolBytes)
-    say(what, std::string{bytes.substr(from, wire::kMostToolBytes)});
+  for (std::size_t from = 0; from < bytes.size(); from += debug::kMostToolBytes)
+    say(what, std::string{bytes.substr(from, debug::kMostToolBytes)});
 }
 
 void Tool::say(What what, std::string bytes, std::uint32_t number) {
-  proto::ToolSpoke spoke{{session_, what, number, std::move(bytes), {{process_, process_}}}};
+  debug::ToolSpoke spoke{{session_, what, number, std::move(bytes), {{process_, process_}}}};
   asio::post(io_, [this, is_here = is_here_, spoke = std::move(spoke)] {
     if (*is_here) say_(spoke);
   });

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "debug/events.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/host/piped_process.hpp"
@@ -26,21 +27,21 @@ public:
   /// What it finds in its environment: the pids and the numbers of the processes of this host that it is for.
   static constexpr std::string_view kPids = "CHARMTREE_PIDS", kNumbers = "CHARMTREE_NUMBERS";
 
-  using Say = std::function<void(proto::ToolSpoke)>;
+  using Say = std::function<void(debug::ToolSpoke)>;
   /// `say` is called from the loop, never from within a call. `begin` is the first order of a session;
   /// `directory` is that of its processes.
-  Tool(asio::io_context& io, ChildWatch& watch, Say say, const wire::ToolOrder& begin,
+  Tool(asio::io_context& io, ChildWatch& watch, Say say, const debug::ToolOrder& begin,
        const std::vector<pid_t>& pids, const std::string& directory);
   ~Tool();
   Tool(const Tool&) = delete;
   Tool& operator=(const Tool&) = delete;
 
-  void order(const wire::ToolOrder& order);
+  void order(const debug::ToolOrder& order);
 
 private:
-  void start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, const std::string& directory);
-  void say(wire::ToolSaid::What what, std::string bytes, std::uint32_t number = 0);
-  void heard(wire::ToolSaid::What what, std::string_view bytes);
+  void start(const debug::ToolOrder& begin, const std::vector<pid_t>& pids, const std::string& directory);
+  void say(debug::ToolSaid::What what, std::string bytes, std::uint32_t number = 0);
+  void heard(debug::ToolSaid::What what, std::string_view bytes);
 
   asio::io_context& io_;
   Say say_;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "debug/events.hpp"
 #include "stacks/events.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/turn/events.hpp"
@@ -24,7 +25,7 @@ public:
 using AnyUserAction =
     AnyOf<proto::Show, proto::Say, proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
           proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown, stacks::StacksSeen,
-          proto::DebugHeard, proto::ToolHeard, proto::ReadInput, proto::ReleaseKeys, proto::StopSelf,
+          debug::DebugHeard, debug::ToolHeard, proto::ReadInput, proto::ReleaseKeys, proto::StopSelf,
           proto::ReadHosts, proto::RunOver, proto::KeepTree>;
 struct UserAction : AnyUserAction {
   using AnyUserAction::AnyUserAction;

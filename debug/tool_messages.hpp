@@ -12,7 +12,7 @@
 #include "tree/wire/message.hpp"
 #include "tree/wire/process_set.hpp"
 
-namespace charmtree::wire {
+namespace charmtree::debug {
 
 /// Of what a tool reads or writes so much is in one message, and not more than that is on its way to it.
 inline constexpr std::size_t kMostToolBytes = 32U << 10, kMostToolInput = 64U << 10;
@@ -34,7 +34,7 @@ struct ToolOrder {
   std::uint32_t number = 0;  // taken; begin: so much output may be on its way
   std::vector<std::string> words;
   std::string bytes;
-  std::vector<ProcessSet::Range> which;
+  std::vector<wire::ProcessSet::Range> which;
 };
 
 /// Up: of the tool that has these processes' host; its first process names it.
@@ -52,7 +52,7 @@ struct ToolSaid {
   What what = What::output;
   std::uint32_t number = 0;
   std::string bytes;
-  std::vector<ProcessSet::Range> which;  // one, or, failed, of several hosts
+  std::vector<wire::ProcessSet::Range> which;  // one, or, failed, of several hosts
 };
 
-}  // namespace charmtree::wire
+}  // namespace charmtree::debug

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "debug/debug_part.hpp"
+#include "debug/debug_component.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,9 +7,11 @@
 #include "tree/job/host_processes.hpp"
 #include "tree/overlay/launch.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
-using What = wire::DebugOrder::What;
+using namespace proto;
+
+using What = DebugOrder::What;
 
 namespace {
 
@@ -19,7 +21,7 @@ bool needs_answer(What what) {
 
 }  // namespace
 
-void DebugPart::begin(Session& session, Turn& turn) {
+void DebugComponent::begin(Session& session, Turn& turn) {
   const Seat seat = turn.seat();
   session = {};
   for (const auto& [link, none] : seat.launch.subtree().links_with_processes()) {
@@ -29,7 +31,7 @@ void DebugPart::begin(Session& session, Turn& turn) {
 }
 
 /// Whoever has joined the tree since the session began has no part in it.
-void DebugPart::down(const wire::DebugOrder& order, Turn& turn) {
+void DebugComponent::down(const DebugOrder& order, Turn& turn) {
   const Seat seat = turn.seat();
   turn.hand_down_all(order);
   if (seat.processes != nullptr) turn.act(Debug{order});
@@ -46,11 +48,11 @@ void DebugPart::down(const wire::DebugOrder& order, Turn& turn) {
   session->second.said.keep_apart(order.each);
 }
 
-void DebugPart::await(Session& session, Instant now) {
+void DebugComponent::await(Session& session, Instant now) {
   if (!session.said.empty()) session.due = earlier(session.due, now + kTogether);
 }
 
-void DebugPart::on(const DebugSaid& said, Turn& turn) {
+void DebugComponent::on(const DebugSaid& said, Turn& turn) {
   const auto session = sessions_.find(said.session);
   if (session == sessions_.end()) return;
   session->second.said.add(said.said);
@@ -59,7 +61,7 @@ void DebugPart::on(const DebugSaid& said, Turn& turn) {
 }
 
 /// Of a process that has been moved meanwhile nothing is heard.
-void DebugPart::up(LinkId link, const wire::DebugUp& said, Turn& turn) {
+void DebugComponent::up(LinkId link, const DebugUp& said, Turn& turn) {
   const auto session = sessions_.find(said.session);
   if (session == sessions_.end() || !session->second.links.contains(link)) return;
   if (!turn.seat().launch.subtree().speaks_for(link, said.said.answers)) return;
@@ -68,15 +70,15 @@ void DebugPart::up(LinkId link, const wire::DebugUp& said, Turn& turn) {
   await(session->second, turn.real_now());
 }
 
-void DebugPart::give_up(Turn& turn) {
+void DebugComponent::parent_lost(Turn& turn) {
   for (const auto& [number, session] : std::exchange(sessions_, {})) {
-    const wire::DebugOrder end{number, 0, What::end, false, {}, {}};
+    const DebugOrder end{number, 0, What::end, false, {}, {}};
     turn.hand_down_all(end);
     if (turn.seat().processes != nullptr) turn.act(Debug{end});
   }
 }
 
-void DebugPart::lose_links(Session& session, Turn& turn) {
+void DebugComponent::lose_links(Session& session, Turn& turn) {
   const Seat seat = turn.seat();
   std::erase_if(session.links, [&](LinkId link) {
     const Child* child = seat.launch.find(link);
@@ -89,21 +91,21 @@ void DebugPart::lose_links(Session& session, Turn& turn) {
   });
 }
 
-void DebugPart::turn(Turn& turn) {
+void DebugComponent::turn(Turn& turn) {
   for (auto& [number, session] : sessions_) {
     lose_links(session, turn);
     const bool is_done = session.number != 0 && !session.awaits_host && session.below.empty();
     if (!is_done && turn.real_now() < session.due) continue;
     session.due = kNever;
     const std::uint32_t done = is_done ? std::exchange(session.number, 0) : 0;
-    if (turn.way_up() == WayUp::open) turn.hand_up(wire::DebugUp{number, done, session.said.take()});
+    if (turn.way_up() == WayUp::open) turn.hand_up(DebugUp{number, done, session.said.take()});
   }
 }
 
-Instant DebugPart::next_deadline() const {
+Instant DebugComponent::next_real_deadline() const {
   Instant deadline = kNever;
   for (const auto& [number, session] : sessions_) deadline = earlier(deadline, session.due);
   return deadline;
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -12,40 +12,41 @@
 #include <set>
 
 #include "debug/answer_set.hpp"
+#include "debug/events.hpp"
 #include "tree/turn/turn.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
-class DebugPart {
+class DebugComponent {
 public:
   /// How long an answer waits for others.
   static constexpr Duration kTogether = 50ms;
 
-  void down(const wire::DebugOrder& order, Turn& turn);
+  void down(const DebugOrder& order, proto::Turn& turn);
   /// Of this host.
-  void on(const DebugSaid& said, Turn& turn);
-  void up(LinkId link, const wire::DebugUp& said, Turn& turn);
+  void on(const DebugSaid& said, proto::Turn& turn);
+  void up(proto::LinkId link, const DebugUp& said, proto::Turn& turn);
   /// The parent is gone.
-  void give_up(Turn& turn);
+  void parent_lost(proto::Turn& turn);
   /// What can be told goes up.
-  void turn(Turn& turn);
-  /// In real time.
-  Instant next_deadline() const;
+  void turn(proto::Turn& turn);
+  /// Returns a real time.
+  Instant next_real_deadline() const;
 
 private:
   struct Session {
     AnswerSet said = {};
-    Instant due = kNever;         // what has been said goes up then
-    std::uint32_t number = 0;     // of the order that is open; 0: none
-    bool awaits_host = false;     // it has yet to be answered by it ...
-    std::set<LinkId> below = {};  // and by these
-    std::set<LinkId> links = {};  // that take part
+    Instant due = kNever;                // what has been said goes up then
+    std::uint32_t number = 0;            // of the order that is open; 0: none
+    bool awaits_host = false;            // it has yet to be answered by it ...
+    std::set<proto::LinkId> below = {};  // and by these
+    std::set<proto::LinkId> links = {};  // that take part
   };
-  static void begin(Session& session, Turn& turn);
-  static void lose_links(Session& session, Turn& turn);
+  static void begin(Session& session, proto::Turn& turn);
+  static void lose_links(Session& session, proto::Turn& turn);
   static void await(Session& session, Instant now);
 
   std::map<std::uint32_t, Session> sessions_;
 };
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

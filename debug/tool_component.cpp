@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "debug/tool_part.hpp"
+#include "debug/tool_component.hpp"
 
 #include <utility>
 
 #include "tree/job/host_processes.hpp"
 #include "tree/overlay/launch.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
-using Order = wire::ToolOrder;
+using namespace proto;
+
+using Order = ToolOrder;
 using wire::ProcessSet;
-using wire::ToolSaid;
 
 namespace {
 
-wire::ToolOrder for_these(const wire::ToolOrder& order, std::vector<ProcessSet::Range> which) {
-  wire::ToolOrder part = order;
+ToolOrder for_these(const ToolOrder& order, std::vector<ProcessSet::Range> which) {
+  ToolOrder part = order;
   part.which = std::move(which);
   return part;
 }
 
 /// For the processes of this host, if it has any of them.
-void pass_to_host(const wire::ToolOrder& order, const HostProcesses* processes, Turn& turn) {
+void pass_to_host(const ToolOrder& order, const HostProcesses* processes, Turn& turn) {
   if (processes == nullptr) return;
   ProcessSet own;
   RunTool run{order};
@@ -36,14 +37,14 @@ void pass_to_host(const wire::ToolOrder& order, const HostProcesses* processes, 
 
 }  // namespace
 
-void ToolPart::fail(std::uint32_t session, const char* why, std::vector<ProcessSet::Range> which,
-                    Turn& turn) {
+void ToolComponent::fail(std::uint32_t session, const char* why, std::vector<ProcessSet::Range> which,
+                         Turn& turn) {
   if (!which.empty()) turn.tell_up(ToolSaid{session, ToolSaid::What::failed, 0, why, std::move(which)});
 }
 
 /// Whoever has joined the tree since has no part in it: each launcher tells of those that it was to start and
 /// has not.
-void ToolPart::begin(Session& session, const wire::ToolOrder& order, Turn& turn) {
+void ToolComponent::begin(Session& session, const ToolOrder& order, Turn& turn) {
   const Seat seat = turn.seat();
   session = {};
   ProcessSet reached;
@@ -62,12 +63,12 @@ void ToolPart::begin(Session& session, const wire::ToolOrder& order, Turn& turn)
   fail(order.session, "no launcher is there for it", std::move(unreached), turn);
 }
 
-void ToolPart::end(const Session& session, const wire::ToolOrder& order, Turn& turn) {
+void ToolComponent::end(const Session& session, const ToolOrder& order, Turn& turn) {
   for (const LinkId link : session.links) turn.hand_down_by(link, order);
   if (session.is_here) turn.act(RunTool{order});
 }
 
-void ToolPart::down(const wire::ToolOrder& order, Turn& turn) {
+void ToolComponent::down(const ToolOrder& order, Turn& turn) {
   if (order.what == Order::What::begin) begin(sessions_[order.session], order, turn);
   const auto session = sessions_.find(order.session);
   if (session == sessions_.end()) return;
@@ -82,20 +83,20 @@ void ToolPart::down(const wire::ToolOrder& order, Turn& turn) {
   if (session->second.is_here) pass_to_host(order, turn.seat().processes, turn);
 }
 
-void ToolPart::on(const ToolSpoke& spoke, Turn& turn) const {
+void ToolComponent::on(const ToolSpoke& spoke, Turn& turn) const {
   if (sessions_.contains(spoke.said.session)) turn.tell_up(spoke.said);
 }
 
-void ToolPart::give_up(Turn& turn) {
+void ToolComponent::parent_lost(Turn& turn) {
   for (const auto& [number, session] : std::exchange(sessions_, {})) {
-    wire::ToolOrder over;
+    ToolOrder over;
     over.session = number;
     over.what = Order::What::end;
     end(session, over, turn);
   }
 }
 
-void ToolPart::turn(Turn& turn) {
+void ToolComponent::turn(Turn& turn) {
   const Seat seat = turn.seat();
   for (auto& [number, session] : sessions_) {
     for (auto link = session.links.begin(); link != session.links.end();) {
@@ -107,4 +108,4 @@ void ToolPart::turn(Turn& turn) {
   }
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug

@@ -12,12 +12,14 @@
 #include "tree/wire/message.hpp"
 #include "tree/wire/process_group.hpp"
 
-namespace charmtree::wire {
+namespace charmtree::debug {
 
 /// Of one message up: answers, and bytes of all their texts and spans; of one answer: bytes, and numbers that
 /// differ, and digits of each.
 inline constexpr std::size_t kMostDebugAnswers = 256, kMostDebugTexts = 256U << 10;
 inline constexpr std::size_t kMostDebugText = 16U << 10, kMostDebugSpans = 64, kMostDebugNumber = 32;
+/// Bytes of a message with as many answers.
+inline constexpr std::size_t kMaxDebug = 1U << 20;
 
 /// Down: of a prompt, for these processes.
 struct DebugOrder {
@@ -33,7 +35,7 @@ struct DebugOrder {
   What what = What::begin;
   bool each = false;  // answers that differ stay apart
   std::string line;
-  std::vector<ProcessSet::Range> which;
+  std::vector<wire::ProcessSet::Range> which;
 };
 
 /// Of a number that these processes have not the same of, as they have written it.
@@ -52,10 +54,10 @@ struct DebugAnswer {
   static constexpr char kHole = '\x1a';
 
   Kind kind = Kind::said;
-  std::string text;                      // lines
-  std::vector<NumberSpan> spans;         // one for each hole
-  std::uint32_t processes = 0;           // have answered so
-  std::vector<ProcessSet::Range> which;  // the lowest of them
+  std::string text;                            // lines
+  std::vector<NumberSpan> spans;               // one for each hole
+  std::uint32_t processes = 0;                 // have answered so
+  std::vector<wire::ProcessSet::Range> which;  // the lowest of them
 };
 struct DebugAnswers {
   std::vector<DebugAnswer> answers;
@@ -71,7 +73,8 @@ struct DebugUp {
 
 inline bool is_sound(const DebugAnswer& answer) {
   const auto holes = std::count(answer.text.begin(), answer.text.end(), DebugAnswer::kHole);
-  return static_cast<std::size_t>(holes) == answer.spans.size() && is_group(answer.processes, answer.which);
+  return static_cast<std::size_t>(holes) == answer.spans.size() &&
+         wire::is_group(answer.processes, answer.which);
 }
 
-}  // namespace charmtree::wire
+}  // namespace charmtree::debug

@@ -10,31 +10,32 @@
 #include <map>
 #include <set>
 
+#include "debug/events.hpp"
 #include "tree/turn/turn.hpp"
 
-namespace charmtree::proto {
+namespace charmtree::debug {
 
-class ToolPart {
+class ToolComponent {
 public:
-  void down(const wire::ToolOrder& order, Turn& turn);
+  void down(const ToolOrder& order, proto::Turn& turn);
   /// Of this host.
-  void on(const ToolSpoke& spoke, Turn& turn) const;
+  void on(const ToolSpoke& spoke, proto::Turn& turn) const;
   /// The parent is gone.
-  void give_up(Turn& turn);
+  void parent_lost(proto::Turn& turn);
   /// Tells of launchers that are lost.
-  void turn(Turn& turn);
+  void turn(proto::Turn& turn);
 
 private:
   struct Session {
     bool is_here = false;
-    std::set<LinkId> links = {};  // that lead to hosts of it
+    std::set<proto::LinkId> links = {};  // that lead to hosts of it
   };
-  static void begin(Session& session, const wire::ToolOrder& order, Turn& turn);
-  static void end(const Session& session, const wire::ToolOrder& order, Turn& turn);
+  static void begin(Session& session, const ToolOrder& order, proto::Turn& turn);
+  static void end(const Session& session, const ToolOrder& order, proto::Turn& turn);
   static void fail(std::uint32_t session, const char* why, std::vector<wire::ProcessSet::Range> which,
-                   Turn& turn);
+                   proto::Turn& turn);
 
   std::map<std::uint32_t, Session> sessions_;
 };
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::debug
