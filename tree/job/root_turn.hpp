@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One event's handling, as the parts of the root see it (RootController, tree/node/root_controller.hpp, is
-// what they are parts of). They do not know each other: what one must tell another is RootNews.
+// what they are parts of). They do not know each other: what one must tell another is RootNews. The component
+// of a service at the root has, as far as it wants them,
+//   void up(const Message&, RootTurn&)   a message for the root
+//   void on(const Event&, RootTurn&)     an event for the root
+//   void turn(RootTurn&)                 once, at the end of each turn
+//   void take_over(Root)                 from the last run of the program
 #pragma once
 
 #include <cstdint>

@@ -73,9 +73,16 @@ constexpr bool handles_events(TypeList<Events...>) {
            Handles<typename RootOf<Service>::Type, Events, proto::RootTurn>)&&...);
 }
 
+/// Each message of the service that is for the root is handled there.
+template <class Service, wire::IsMessage... Ms>
+constexpr bool handles_at_root(wire::MessageList<Ms...>) {
+  return ((Ms::kRoute != wire::Route::to_root || HandlesAtRoot<typename RootOf<Service>::Type, Ms>)&&...);
+}
+
 template <class... Services>
 struct ServiceList {
   static_assert((handles_events<Services>(typename EventsOf<Services>::List{}) && ...));
+  static_assert((handles_at_root<Services>(typename Services::Messages{}) && ...));
   using Messages = JoinedLists<typename Services::Messages...>;
   using Actions = JoinedLists<typename ActionsOf<Services>::List...>;
 };
