@@ -20,6 +20,7 @@
 #include "tree/wire/peers_used.hpp"
 #include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/ring_runs.hpp"
 
 namespace charmtree::wire::native {
 
