@@ -52,7 +52,7 @@ ClientKind World::client_kind() const {
 }
 
 /// Neighbours do different things.
-Seen World::does(std::uint32_t process) {
+stacks::Seen World::does(std::uint32_t process) {
   const std::uint64_t which = Random{process * 0x9E3779B97F4A7C15ULL}.below(whole(settings_.stacks));
   return {{"main", "solve", which == 0 ? "work" : fmt::format("work_{}", which)}};
 }

@@ -8,16 +8,17 @@ template <class... Ts>
 struct TypeList {};
 
 template <class... Lists>
-struct Joined;
+struct JoinedTypes;
 template <class... Ts>
-struct Joined<TypeList<Ts...>> {
+struct JoinedTypes<TypeList<Ts...>> {
   using List = TypeList<Ts...>;
 };
 template <class... As, class... Bs, class... Lists>
-struct Joined<TypeList<As...>, TypeList<Bs...>, Lists...> : Joined<TypeList<As..., Bs...>, Lists...> {};
+struct JoinedTypes<TypeList<As...>, TypeList<Bs...>, Lists...>
+    : JoinedTypes<TypeList<As..., Bs...>, Lists...> {};
 /// The types of several lists, in their order.
 template <class... Lists>
-using JoinedLists = typename Joined<Lists...>::List;
+using JoinedLists = typename JoinedTypes<Lists...>::List;
 
 /// How often T stands in these lists.
 template <class T, class... Lists>
