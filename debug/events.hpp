@@ -17,25 +17,25 @@ using proto::Event;
 
 // ---- events
 
-/// What the debuggers of this host have said in a session (Debug). `done`: they have answered that order, 0:
-/// not yet.
+/// The debuggers of this host report answers in a session (Debug). `done`: the number of the order that all
+/// of them have answered; 0: none.
 struct DebugSaid {
   using Family = Event;
   std::uint32_t session = 0, done = 0;
   DebugAnswers said;
 };
-/// Root: of the prompt with that ticket, which hears DebugHeard. The session is the root's to give.
+/// Root: an order of the prompt with that ticket, which receives DebugHeard. The root sets `order.session`.
 struct DebugAsked {
   using Family = Event;
   std::uint64_t ticket = 0;
   DebugOrder order;
 };
-/// Of a tool of this host (RunTool).
+/// A tool of this host (RunTool) reports output, its start or its end.
 struct ToolSpoke {
   using Family = Event;
   ToolSaid said;
 };
-/// Root: of who runs tools, with that ticket, and hears ToolHeard. The session is the root's to give.
+/// Root: an order of the client with that ticket, which receives ToolHeard. The root sets `order.session`.
 struct ToolAsked {
   using Family = Event;
   std::uint64_t ticket = 0;

@@ -36,13 +36,6 @@ HandlerOfEach<F, Ts...> each_of(F act) {
   return {std::move(act)};
 }
 
-/// Each type of List has exactly one handler.
-template <class List, class... Handlers>
-inline constexpr bool kHandlesAll = false;
-template <class... Ts, class... Handlers>
-inline constexpr bool kHandlesAll<TypeList<Ts...>, Handlers...> =
-    ((kCount<Ts, typename HandledBy<Handlers>::List...> == 1) && ...);
-
 template <class T, class F, class Value>
 bool try_type(const F& act, Value& value) {
   if (!value.template is<T>()) return false;
@@ -72,20 +65,10 @@ template <class First, class... Ts, class F, IsAnyValue Value>
 auto dispatch(TypeList<First, Ts...>, F&& f, Value& value) {
   using R = decltype(f(value.template as<First>()));
   if constexpr (std::is_void_v<R>) {
-    const auto call = [&]<class T>(std::type_identity<T>) {
-      if (!value.template is<T>()) return false;
-      f(value.template as<T>());
-      return true;
-    };
-    static_cast<void>(call(std::type_identity<First>{}) || (call(std::type_identity<Ts>{}) || ...));
+    handle(value, each_of<First, Ts...>([&](auto& each) { f(each); }));
   } else {
     R result{};
-    const auto call = [&]<class T>(std::type_identity<T>) {
-      if (!value.template is<T>()) return false;
-      result = f(value.template as<T>());
-      return true;
-    };
-    static_cast<void>(call(std::type_identity<First>{}) || (call(std::type_identity<Ts>{}) || ...));
+    handle(value, each_of<First, Ts...>([&](auto& each) { result = f(each); }));
     return result;
   }
 }

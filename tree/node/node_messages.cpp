@@ -66,10 +66,9 @@ void Node::hear(Event event) {
     ask(orders);
     pass_on(orders);
   };
-  bool is_services = run_->services.on(event, *this);
-  if (!is_services)
-    ask_root([&](RootOrders& o) { is_services = root_->on(event, output_->stalls(), now_, *out_, o); });
-  if (is_services) return;
+  if (run_->services.on(event, *this)) return;
+  if (node::RootComponents<node::Services>::handles(event))
+    return ask_root([&](RootOrders& o) { root_->on(event, output_->stalls(), now_, *out_, o); });
   const Overloaded act{
       [](Tick&) {},
       [&](Begin&) {

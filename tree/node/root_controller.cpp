@@ -115,12 +115,11 @@ void RootController::output(wire::Output output, Actions& out) {
   out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
 
-bool RootController::on(const Event& event, bool output_stalls, Instant now, Actions& out,
+void RootController::on(const Event& event, bool output_stalls, Instant now, Actions& out,
                         RootOrders& orders) {
   Turn turn{*this, now, out, orders};
-  if (!services_.on(event, turn)) return false;
+  services_.on(event, turn);
   stalled(output_stalls, now);
-  return true;
 }
 
 void RootController::message(const wire::Message& message, Instant now, Actions& out, RootOrders& orders) {

@@ -100,8 +100,8 @@ public:
     else
       ccs_->on(event, now, out);
   }
-  /// Returns false if no service handles the event at the root. `output_stalls`: see stalled().
-  bool on(const proto::Event& event, bool output_stalls, Instant now, proto::Actions& out,
+  /// Handles an event of a service's component at the root. `output_stalls`: see stalled().
+  void on(const proto::Event& event, bool output_stalls, Instant now, proto::Actions& out,
           RootOrders& orders);
   void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.

@@ -230,9 +230,13 @@ public:
   bool up(const wire::Message& message, proto::RootTurn& turn) {
     return (up_one_of<Services>(message, turn, typename Services::Messages{}) || ...);
   }
-  /// Returns false if no component at the root handles the event.
-  bool on(const proto::Event& event, proto::RootTurn& turn) {
-    return (on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...);
+  /// Returns true for events of a component at the root.
+  static bool handles(const proto::Event& event) {
+    return (is_one_of<Services>(event, typename EventsOf<Services>::List{}) || ...);
+  }
+  /// Handles an event of a component at the root; ignores others.
+  void on(const proto::Event& event, proto::RootTurn& turn) {
+    static_cast<void>((on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...));
   }
   /// Does what is due at the end of a turn, in the order of the list.
   void turn(proto::RootTurn& turn) { (turn_one<Services>(turn), ...); }
@@ -266,6 +270,10 @@ private:
       return true;
     }
     return false;
+  }
+  template <class Service, class... Events>
+  static bool is_one_of([[maybe_unused]] const proto::Event& event, TypeList<Events...>) {
+    return ((Handles<typename RootOf<Service>::Type, Events, proto::RootTurn> && event.is<Events>()) || ...);
   }
   template <class Service, class... Events>
   bool on_one_of([[maybe_unused]] const proto::Event& event, [[maybe_unused]] proto::RootTurn& turn,

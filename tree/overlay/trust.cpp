@@ -17,7 +17,7 @@ bool all_different(std::vector<std::uint32_t> numbers) {
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
-/// What a child owns, by the hosts and processes of its subtree.
+/// Finds out whether a child owns a host or a process: it does if its subtree has it.
 class OwnedByChild final : public wire::Ownership {
 public:
   OwnedByChild(const Subtree& subtree, LinkId link) : subtree_(subtree), link_(link) {}
@@ -147,7 +147,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::QueuePairs& block) {
   return true;
 }
 
-/// What a row calls `judged` has been found to name only what its sender owns.
+/// Checks all that holds for a message, first that it names only what its sender owns.
 bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::uint32_t epoch) {
   const Subtree& subtree = seat.launch.subtree();
   const auto is_told = [&](std::uint32_t host, Subtree::Told what) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a host cause: messages for the root, and notices for components of their launcher.
+// Collects what the processes of a host cause: messages for the root, and notices for components.
 #pragma once
 
 #include <vector>

@@ -54,7 +54,7 @@ enum class Owned : std::uint8_t {
   process_once,  // a process that it owns, or once owned
 };
 
-/// What the sender of a message owns.
+/// Knows the hosts and processes of the sender of a message.
 class Ownership {
 public:
   virtual ~Ownership() = default;
@@ -80,7 +80,7 @@ struct MessageType {
   bool is_asked_again = false;  // if no answer comes (proto::OpenInquiries), so it may be lost on its way
   TypeFunctions functions = {};
   void (*put)(Writer& out, const void* message) = nullptr;
-  /// Nothing: it is malformed.
+  /// Returns nothing if the payload is malformed.
   std::optional<Message> (*decode)(std::string_view payload, const Remit& remit) = nullptr;
   /// Every host and process that the message names is its sender's.
   bool (*names_own)(const void* message, const Ownership& sender) = nullptr;

@@ -57,7 +57,7 @@ inline constexpr Limit kNumbers{kMaxSaid, 16, 16};
 inline constexpr Nobody nobody;
 inline constexpr Judged judged;
 
-/// What holds for one type of message. `Says...`: Names, Nobody, Judged.
+/// A row: the limits and claims of one type of message. `Says...`: Names, Nobody, Judged.
 template <class... Says>
 struct MessageRow {
   bool goes_down = false;
