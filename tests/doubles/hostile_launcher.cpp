@@ -320,8 +320,8 @@ void hoard_pieces(Launcher& me, const std::string&) {
   constexpr int kTimes = 20;
   const std::uint64_t size = me.job.spawn.staged.files.at(0).size;
   for (int i = 0; i < kTimes; ++i) {
-    for (std::uint64_t at = 0; at + wire::kStagedWindow <= size; at += wire::kStagedWindow / 2)
-      me.say(wire::PieceWanted{0, at, at + wire::kStagedWindow});
+    for (std::uint64_t at = 0; at + staging::kWindow <= size; at += staging::kWindow / 2)
+      me.say(staging::PieceWanted{0, at, at + staging::kWindow});
   }
   me.up();
   me.exited(me.self.processes);

@@ -61,18 +61,18 @@ struct User : TempDir {
 
 /// A launcher's hands.
 struct Host {
-  proto::FilesFound find(std::vector<wire::StagedFile> files, bool at_root = false) {
-    cache.execute(proto::FindFiles{
+  staging::FilesFound find(std::vector<wire::StagedFile> files, bool at_root = false) {
+    cache.execute(staging::FindFiles{
         std::make_shared<wire::StagedFiles>(wire::StagedFiles{std::move(files), {}}), at_root});
-    return get<proto::FilesFound>(answer());
+    return get<staging::FilesFound>(answer());
   }
-  proto::FileWritten write(std::uint32_t number, std::uint64_t offset, std::string bytes) {
-    cache.execute(proto::WritePiece{number, offset, std::move(bytes)});
-    return get<proto::FileWritten>(answer());
+  staging::FileWritten write(std::uint32_t number, std::uint64_t offset, std::string bytes) {
+    cache.execute(staging::WritePiece{number, offset, std::move(bytes)});
+    return get<staging::FileWritten>(answer());
   }
-  proto::PieceRead read(std::uint32_t number, std::uint64_t offset, std::uint32_t size) {
-    cache.execute(proto::ReadPiece{7, number, offset, size});
-    return get<proto::PieceRead>(answer());
+  staging::PieceRead read(std::uint32_t number, std::uint64_t offset, std::uint32_t size) {
+    cache.execute(staging::ReadPiece{7, number, offset, size});
+    return get<staging::PieceRead>(answer());
   }
   proto::Event answer() {
     REQUIRE(answers.size() == 1);

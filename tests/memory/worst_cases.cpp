@@ -5,6 +5,7 @@
 #include "kvs/fence/members.hpp"
 #include "kvs/ring/members.hpp"
 #include "stacks/members.hpp"
+#include "staging/members.hpp"
 #include "tree/node/services.hpp"
 #include "tree/wire/message_members.hpp"
 

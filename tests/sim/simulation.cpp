@@ -284,7 +284,7 @@ std::size_t Simulation::estimate(const wire::Message& message) const {
     for (const wire::ProcessIds& told : facts->process_ids) bytes += kBlock + told.ids.size();
     return bytes;
   }
-  if (const auto* piece = get_if<wire::StagedPiece>(&message)) return kSmall + piece->bytes.size();
+  if (const auto* piece = get_if<staging::StagedPiece>(&message)) return kSmall + piece->bytes.size();
   if (holds_alternative<stacks::StacksUp>(message)) {
     const auto frames = wire::encode_frames(message);
     return frames ? frames->size() : kSmall;

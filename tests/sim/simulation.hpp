@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "stacks/stack_frames.hpp"
+#include "staging/events.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
@@ -296,10 +297,10 @@ private:
   void perform(std::uint32_t id, const debug::RunTool& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
-  void perform(std::uint32_t id, const proto::FindFiles& action, Duration& now);
-  void perform(std::uint32_t id, const proto::WritePiece& action, Duration& now);
-  void perform(std::uint32_t id, const proto::ReadPiece& action, Duration& now);
-  void perform(std::uint32_t id, const proto::FilesStaged& action, Duration& now);
+  void perform(std::uint32_t id, const staging::FindFiles& action, Duration& now);
+  void perform(std::uint32_t id, const staging::WritePiece& action, Duration& now);
+  void perform(std::uint32_t id, const staging::ReadPiece& action, Duration& now);
+  void perform(std::uint32_t id, const staging::FilesStaged& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
   void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);

@@ -16,11 +16,11 @@ namespace {
 constexpr Duration kDiskStep = 20us;
 }  // namespace
 
-void Simulation::perform(std::uint32_t id, const FindFiles& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const staging::FindFiles& action, Duration& now) {
   Launcher& launcher = launchers_[id];
   launcher.files = action.files;
   launcher.staged.resize(action.files->files.size());
-  FilesFound found;
+  staging::FilesFound found;
   for (std::uint32_t i = 0; i < launcher.staged.size(); ++i) {
     const std::uint64_t size = action.files->files[i].size;
     std::string& here = launcher.staged[i];
@@ -34,7 +34,7 @@ void Simulation::perform(std::uint32_t id, const FindFiles& action, Duration& no
   put(now + kDiskStep, ToNode{id, std::move(found)});
 }
 
-void Simulation::perform(std::uint32_t id, const WritePiece& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const staging::WritePiece& action, Duration& now) {
   Launcher& launcher = launchers_[id];
   std::string& here = launcher.staged.at(action.file);
   const std::uint64_t size = launcher.files->files[action.file].size;
@@ -44,17 +44,18 @@ void Simulation::perform(std::uint32_t id, const WritePiece& action, Duration& n
   here += action.bytes;
   if (here.size() > size) wrong("more of a file than there is");
   if (here.size() == size && here != staged_bytes(action.file, 0, size)) here.clear();
-  put(now + kDiskStep, ToNode{id, FileWritten{action.file, here.size()}});
+  put(now + kDiskStep, ToNode{id, staging::FileWritten{action.file, here.size()}});
 }
 
-void Simulation::perform(std::uint32_t id, const ReadPiece& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const staging::ReadPiece& action, Duration& now) {
   const std::string& here = launchers_[id].staged.at(action.file);
   const bool is_there = action.offset + action.size <= here.size();  // not if it was wrong, and comes anew
-  put(now + kDiskStep, ToNode{id, PieceRead{action.link, action.file, action.offset,
-                                            is_there ? here.substr(action.offset, action.size) : ""}});
+  put(now + kDiskStep,
+      ToNode{id, staging::PieceRead{action.link, action.file, action.offset,
+                                    is_there ? here.substr(action.offset, action.size) : ""}});
 }
 
-void Simulation::perform(std::uint32_t id, const FilesStaged& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const staging::FilesStaged& action, Duration& now) {
   const auto waiting = std::exchange(launchers_[id].waits_for_files, std::nullopt);
   if (!waiting) return;  // the root
   if (!action.error) return make_ready(id, *waiting, now);

@@ -109,7 +109,6 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->services.turn(*this);
-    run_->staging.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -433,7 +432,7 @@ void Node::begin_run(const wire::Blob& job) {
   launch_.launch().begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   tell_up(std::move(news));
   if (!root_) run_->host.begin(!unconfirmed.contains(host()), *this);
-  run_->staging.begin(*this);
+  run_->services.begin(*this);
 }
 
 // ---- as parts see it

@@ -73,7 +73,7 @@ void Node::hear(Event event) {
       [](Tick&) {},
       [&](Begin&) {
         root_->begin(now_);
-        run_->staging.begin(*this);
+        run_->services.begin(*this);
         if (root_->judge().verdict()) return takeover_.reset();
         if (!takeover_) return launch_.launch().add(root_->hosts(), 0, now_, *out_);
         times_.take_over();
@@ -105,7 +105,6 @@ void Node::hear(Event event) {
         output_.reset();  // nothing is on this run's screen
         begin_run(root_->coded_job());
       },
-      [&]<HeardBy<StagingPart> E>(E& e) { run_->staging.on(std::move(e), *this); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
       },
@@ -196,7 +195,6 @@ void Node::from_parent(const wire::Message& message) {
         hand_down_all(message);
         host_part.down(m, *this);
       }),
-      each_of<wire::StagedPiece, wire::PieceRefused>([&](const auto& m) { run_->staging.down(m, *this); }),
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -221,7 +219,7 @@ void Node::welcome(const wire::Welcome& message) {
                 random_);
   watch_.watch(kParentLink, *this);
   run_->host.begin(true, *this);
-  run_->staging.begin(*this);
+  run_->services.begin(*this);
 }
 
 /// It has been found to speak for its own and not too much (proto::Trust).
@@ -244,7 +242,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
       each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },

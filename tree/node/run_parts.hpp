@@ -4,7 +4,6 @@
 #pragma once
 
 #include "ccs/ccs_part.hpp"
-#include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
 #include "tree/job/host_part.hpp"
@@ -23,7 +22,6 @@ struct RunParts {
   node::LauncherComponents<node::Services> services;
   proto::InputPart input;
   proto::CcsPart ccs;
-  proto::StagingPart staging;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

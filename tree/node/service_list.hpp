@@ -120,6 +120,8 @@ public:
     static_assert((Handles<typename Services::Launcher, Notice, proto::Turn> || ...));
     (notify_one<Services>(notice, turn), ...);
   }
+  /// A run of the program begins.
+  void begin(proto::Turn& turn) { (begin_one<Services>(turn), ...); }
   /// The parent is lost.
   void parent_lost(proto::Turn& turn) { (parent_lost_one<Services>(turn), ...); }
   /// Does what is due at the end of a turn, in the order of the list.
@@ -203,6 +205,10 @@ private:
   template <class Service, class Notice>
   void notify_one(const Notice& notice, proto::Turn& turn) {
     if constexpr (Handles<typename Service::Launcher, Notice, proto::Turn>) of<Service>().on(notice, turn);
+  }
+  template <class Service>
+  void begin_one([[maybe_unused]] proto::Turn& turn) {
+    if constexpr (requires { of<Service>().begin(turn); }) of<Service>().begin(turn);
   }
   template <class Service>
   void parent_lost_one([[maybe_unused]] proto::Turn& turn) {

@@ -7,13 +7,14 @@
 #include "kvs/fence/service.hpp"
 #include "kvs/ring/service.hpp"
 #include "stacks/service.hpp"
+#include "staging/service.hpp"
 #include "tree/node/service_list.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::node {
 
 using Services = ServiceList<kvs::FenceService, kvs::RingService, stacks::StacksService, debug::DebugService,
-                             debug::ToolService>;
+                             debug::ToolService, staging::StagingService>;
 
 /// All messages between launchers.
 using Messages = JoinedLists<wire::CoreMessages, Services::Messages>;

@@ -249,29 +249,6 @@ struct TopologyDescribed {
   std::string file;
   wire::Blob xml;
 };
-/// Answer to FindFiles: so many bytes of each are here and can be read; or why no file can be.
-struct FilesFound {
-  using Family = Event;
-  std::vector<std::uint64_t> held;
-  std::optional<Error> error = {};
-};
-/// Answer to WritePiece: so many bytes of it are here now; 0 also if all were, and were not what they should
-/// be.
-struct FileWritten {
-  using Family = Event;
-  std::uint32_t file;
-  std::uint64_t held;
-  std::optional<Error> error = {};
-};
-/// Answer to ReadPiece. No bytes: they are not there any more.
-struct PieceRead {
-  using Family = Event;
-  LinkId link;
-  std::uint32_t file;
-  std::uint64_t offset;
-  std::string bytes;
-  std::optional<Error> error = {};
-};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -288,13 +265,12 @@ struct Tick {
   using Family = Event;
 };
 
-using CoreEvents =
-    TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-             ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-             ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
-             OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
-             SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded, TopologyDescribed, FilesFound,
-             FileWritten, PieceRead, NextRun, SessionEnds, Tick>;
+using CoreEvents = TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                            ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
+                            ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
+                            Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
+                            LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, ClientSeen,
+                            MpiLoaded, TopologyDescribed, NextRun, SessionEnds, Tick>;
 /// Calls f with the event as the type of CoreEvents that it has.
 template <class F>
 auto dispatch(F&& f, Event& event) {
@@ -359,38 +335,12 @@ struct Probe {
   Duration within, fresh;
   bool here = false;
 };
-/// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared.
+/// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared;
+/// of a job with staged files only after staging::FilesStaged.
 struct Prepare {
   using Family = Action;
   std::shared_ptr<const wire::JobSpec> job;
   Host self;
-};
-/// Look which of the job's files are here; at the root all of them are, where they come from. Answer
-/// FilesFound. Prepared waits for FilesStaged then.
-struct FindFiles {
-  using Family = Action;
-  std::shared_ptr<const wire::StagedFiles> files;
-  bool at_root;
-};
-/// Put this behind what is here of the file; nothing: look what is left of it. Answer FileWritten.
-struct WritePiece {
-  using Family = Action;
-  std::uint32_t file;
-  std::uint64_t offset;
-  std::string bytes;
-};
-/// Read so much of a file, for who is at that link; it is here. Answer PieceRead.
-struct ReadPiece {
-  using Family = Action;
-  LinkId link;
-  std::uint32_t file;
-  std::uint64_t offset;
-  std::uint32_t size;
-};
-/// All files are here, or why they are not.
-struct FilesStaged {
-  using Family = Action;
-  std::optional<Error> error;
 };
 /// Start one process of the job, with these arguments behind its own, bound to these PUs (none: not bound).
 /// Answer Spawned or SpawnFailed.
@@ -502,10 +452,10 @@ struct ResizeTerminal {
 using CoreActions =
     TypeList<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
              StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, FindFiles, WritePiece,
-             ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-             ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver,
-             AllInitialised, Examined, Progress, ProcessesKnown, RunOver, KeepTree, Finish>;
+             DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, SpoolWrite, SpoolRead,
+             WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say,
+             Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown,
+             RunOver, KeepTree, Finish>;
 /// Calls f with the action as the type of CoreActions that it has.
 template <class F>
 auto dispatch(F&& f, Action& action) {

@@ -5,6 +5,7 @@
 //   void up(const Child&, LinkId, Message, Turn&)    one from a child
 //   void on(Event, Turn&)                            what happened on this host
 //   void turn(Turn&)                                 once, at the end of each turn
+//   void begin(Turn&)                                a run of the program begins
 //   void parent_lost(Turn&)                          the parent is lost
 //   Instant next_deadline() const, next_real_deadline() const
 // What it may use while it handles one of these is its Turn. Parts do not know each other: what one must tell

@@ -7,16 +7,13 @@
 
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/describe.hpp"
+#include "tree/wire/error_members.hpp"
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/table_members.hpp"
 
 namespace charmtree::wire {
 
-template <>
-inline constexpr Errc kLast<Errc> = static_cast<Errc>(kErrcCount - 1);
-template <>
-inline constexpr Phase kLast<Phase> = static_cast<Phase>(kPhaseCount - 1);
 template <>
 inline constexpr Via kLast<Via> = Via::command;
 template <>
@@ -68,7 +65,6 @@ inline constexpr bool kMayBeCut<Note> = true;
 template <>
 inline constexpr bool kMayBeCut<Checkup> = true;  // its boot id is as long as that of others, or nobody's
 
-CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(SshAlgorithms, s.key_exchanges, s.host_keys, s.ciphers, s.macs, s.user_keys)
 CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.agent,
@@ -217,8 +213,5 @@ CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
 CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
 CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
-CT_MEMBERS(StagedPiece, s.file, s.offset, s.bytes)
-CT_MEMBERS(PieceRefused, s.file, s.why)
-CT_MEMBERS(PieceWanted, s.file, s.offset, s.until, s.anew)
 
 }  // namespace charmtree::wire

@@ -51,8 +51,6 @@ CT_MESSAGE_TYPE(Moved, down());
 CT_MESSAGE_TYPE(Inquired, down().asked_again());
 CT_MESSAGE_TYPE(Answered, down().asked_again());
 CT_MESSAGE_TYPE(WorldBegun, down());
-CT_MESSAGE_TYPE(StagedPiece, down());
-CT_MESSAGE_TYPE(PieceRefused, down());
 CT_MESSAGE_TYPE(Hello, up(nobody));
 CT_MESSAGE_TYPE(Facts, up(judged).most(kTuples).uncounted());
 CT_MESSAGE_TYPE(Output, up(process_once<&Output::process>, judged).most(kPiece).uncounted());
@@ -97,6 +95,5 @@ CT_MESSAGE_TYPE(NameInquiry, up(process<&NameInquiry::process>)
                                  .uncounted()
                                  .asked_again());
 CT_MESSAGE_TYPE(WorldWanted, up(process<&WorldWanted::process>).most({kMaxSaid + kMostWanted}));
-CT_MESSAGE_TYPE(PieceWanted, up(nobody).uncounted());  // proto::StagingPart judges it
 
 }  // namespace charmtree::wire

@@ -27,7 +27,6 @@
 #include "tree/wire/run_messages.hpp"
 #include "tree/wire/share.hpp"
 #include "tree/wire/silence.hpp"
-#include "tree/wire/staging.hpp"
 
 namespace charmtree::wire {
 
@@ -504,11 +503,11 @@ using CoreMessages =
                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Inquired,
-                Answered, WorldBegun, StagedPiece, PieceRefused, Hello, Facts, Output, ScanUp, AbortUp,
-                HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
-                SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp,
-                WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, Inquiry,
-                InquiryReply, NameInquiry, WorldWanted, PieceWanted>;
+                Answered, WorldBegun, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined,
+                CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed,
+                Taken, Reached, Idle, Confirmed, Fenced, Silence, Inquiry, InquiryReply, NameInquiry,
+                WorldWanted>;
 inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 
 }  // namespace charmtree::wire

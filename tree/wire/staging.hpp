@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that the hosts of a job get from the root's: the program, its own libraries, what it reads. A
-// launcher that lacks one asks its parent for it, piece by piece, and hands on what it has: so that a
-// launcher that comes late needs nothing else.
+// The files that the hosts of a job get from the root's host: the program, its own libraries, its input
+// files. A part of the description of a job; the staging service (staging/service.hpp) carries them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "tree/base/error.hpp"
-#include "tree/wire/message.hpp"
 
 namespace charmtree::wire {
 
@@ -40,34 +36,5 @@ struct StagedFiles {
 
 /// Where programs find their own libraries and what the user has named, below the folder of the job's files.
 inline constexpr std::string_view kStagedLibraries = "lib", kStagedInputs = "files";
-
-/// A launcher may ask for so much more than it has; a piece has so many bytes at most.
-inline constexpr std::uint64_t kStagedWindow = 4U << 20, kStagedPiece = 128U << 10;
-
-// ---- down: parent to child
-
-struct StagedPiece {
-  CT_MESSAGE(down, 44);
-  std::uint32_t file = 0;  // its place in StagedFiles::files
-  std::uint64_t offset = 0;
-  std::string bytes;
-};
-/// Answer to PieceWanted: nothing more comes.
-struct PieceRefused {
-  CT_MESSAGE(down, 45);
-  std::uint32_t file = 0;
-  Error why;
-};
-
-// ---- up: child to parent
-
-/// I have what stands before `offset`, and can take what stands before `until`. What was sent of it before is
-/// not sent again, unless it is wanted `anew`.
-struct PieceWanted {
-  CT_MESSAGE(up, 88);
-  std::uint32_t file = 0;
-  std::uint64_t offset = 0, until = 0;
-  bool anew = false;
-};
 
 }  // namespace charmtree::wire

@@ -162,8 +162,8 @@ std::vector<Message> messages_down() {
           debug::DebugOrder{2, 7, debug::DebugOrder::What::command, true, "print x", {{0, 3}, {7, 7}}},
           debug::ToolOrder{
               2, debug::ToolOrder::What::begin, true, 4096, {"gdb", "-i", "dap"}, {}, {{0, 3}, {7, 7}}},
-          StagedPiece{3, 1U << 20, "bytes"},
-          PieceRefused{3, {Errc::spawn_failed, Phase::spawn, "no room", "make some"}}};
+          staging::StagedPiece{3, 1U << 20, "bytes"},
+          staging::PieceRefused{3, {Errc::spawn_failed, Phase::spawn, "no room", "make some"}}};
 }
 
 std::vector<Message> messages_up() {
@@ -223,7 +223,7 @@ std::vector<Message> messages_up() {
       debug::DebugUp{
           2, 7, {{{debug::DebugAnswer::Kind::stopped, "x = \x1a", {{"1", "9"}}, 4, {{0, 2}, {7, 7}}}}, 1}},
       debug::ToolSaid{2, debug::ToolSaid::What::output, 0, "Content-Length: 2\r\n\r\n{}", {{7, 7}}},
-      PieceWanted{3, 1U << 20, 1U << 21, true}};
+      staging::PieceWanted{3, 1U << 20, 1U << 21, true}};
 }
 
 std::vector<Message> every_message() {

@@ -98,7 +98,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (!awaits_files_) set_up();
 }
 
-void HostRuntime::execute(const proto::FilesStaged& action) {
+void HostRuntime::execute(const staging::FilesStaged& action) {
   if (!std::exchange(awaits_files_, false)) return;  // at the root, or it is over
   action.error ? answer({0, *action.error, false}) : set_up();
 }

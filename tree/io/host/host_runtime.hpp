@@ -12,6 +12,7 @@
 
 #include "debug/events.hpp"
 #include "stacks/events.hpp"
+#include "staging/events.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/host/autopsy.hpp"
 #include "tree/io/host/checkup.hpp"
@@ -69,7 +70,7 @@ public:
   void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
   void execute(const proto::LookAtClient& action);
   void execute(const proto::LookForMpi& action);
-  void execute(const proto::FilesStaged& action);
+  void execute(const staging::FilesStaged& action);
   template <class A>
   requires requires(StagedCache& staged, const A& action) { staged.execute(action); }
   void execute(const A& action) { staged_.execute(action); }

@@ -86,8 +86,8 @@ void Runner::drained(LinkId link) {
 
 /// Whoever asks without end, and takes nothing, does not fill our memory; and what else is to be said does
 /// not stand behind much.
-void Runner::perform(const ReadPiece& action) {
-  if (links_.backlog(action.link) > 2 * wire::kStagedPiece)
+void Runner::perform(const staging::ReadPiece& action) {
+  if (links_.backlog(action.link) > 2 * staging::kPiece)
     reads_.insert_or_assign(action.link, action);
   else
     host_.execute(action);

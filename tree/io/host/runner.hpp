@@ -55,7 +55,7 @@ private:
   void turn(proto::Event event);
   void execute(proto::Action& action);
   void perform(const proto::Prepare& action);
-  void perform(const proto::ReadPiece& action);
+  void perform(const staging::ReadPiece& action);
   void perform(const proto::Finish& action);
   void drained(proto::LinkId link);
   template <class A>
@@ -74,7 +74,7 @@ private:
   Instant armed_ = kNever;
   std::deque<proto::Event> queue_;
   proto::Actions actions_;
-  std::map<proto::LinkId, proto::ReadPiece> reads_;  // for links that have to be drained first
+  std::map<proto::LinkId, staging::ReadPiece> reads_;  // for links that have to be drained first
   bool in_turn_ = false;
   bool paused_ = false;
   std::uint64_t shown_ = 0;  // the cost of output that is not yet said to be written

@@ -232,13 +232,13 @@ bool StagedCache::is_here(const wire::StagedFile& file) const {
   return !failure && (::link(content.c_str(), path.c_str()) == 0 || are_same_file(path, content));
 }
 
-void StagedCache::execute(const proto::FindFiles& action) {
+void StagedCache::execute(const staging::FindFiles& action) {
   files_ = action.files;
   is_root_ = action.at_root;
   arriving_.reset();
   reading_.reset();
   lock_.reset();
-  proto::FilesFound found{std::vector<std::uint64_t>(files_->files.size()), {}};
+  staging::FilesFound found{std::vector<std::uint64_t>(files_->files.size()), {}};
   if (!is_root_) {
     for (const wire::StagedFile& file : files_->files) {
       if (!is_sound(file.name))
@@ -302,8 +302,8 @@ std::optional<Error> StagedCache::keep() {
   return is_here(file) ? std::nullopt : std::optional{disk_error(folder_ + "/" + file.name)};
 }
 
-void StagedCache::execute(const proto::WritePiece& action) {
-  proto::FileWritten written{action.file, 0, {}};
+void StagedCache::execute(const staging::WritePiece& action) {
+  staging::FileWritten written{action.file, 0, {}};
   if (!arriving_ || arriving_->file != action.file) written.error = open_part(action.file);
   if (written.error) return sink_(std::move(written));
   Arriving& part = *arriving_;
@@ -340,9 +340,9 @@ int StagedCache::to_read(std::uint32_t number) {
   return reading_.emplace(Reading{number, std::move(fd)}).fd.get();
 }
 
-void StagedCache::execute(const proto::ReadPiece& action) {
+void StagedCache::execute(const staging::ReadPiece& action) {
   if (action.file >= files_->files.size()) return;  // of a run that is over
-  proto::PieceRead piece{action.link, action.file, action.offset, std::string(action.size, '\0'), {}};
+  staging::PieceRead piece{action.link, action.file, action.offset, std::string(action.size, '\0'), {}};
   const int fd = to_read(action.file);
   std::size_t got = 0;
   while (fd >= 0 && got < piece.bytes.size()) {

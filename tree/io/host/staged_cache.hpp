@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "staging/events.hpp"
 #include "tree/io/digest.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/turn/events.hpp"
@@ -27,9 +28,9 @@ public:
 
   explicit StagedCache(std::function<void(proto::Event)> sink) : sink_(std::move(sink)) {}
 
-  void execute(const proto::FindFiles& action);
-  void execute(const proto::WritePiece& action);
-  void execute(const proto::ReadPiece& action);
+  void execute(const staging::FindFiles& action);
+  void execute(const staging::WritePiece& action);
+  void execute(const staging::ReadPiece& action);
 
   /// Of the job's files, on a host.
   const std::string& folder() const { return folder_; }

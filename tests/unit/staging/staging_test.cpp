@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/staging_part.hpp"
+#include "staging/component.hpp"
 
 #include <algorithm>
 
 #include "tests/unit/part_bench.hpp"
 
-namespace charmtree::staging_part_test {
+namespace charmtree::staging_test {
 
 using namespace charmtree::proto;
+using namespace charmtree::staging;
 using test::PartBench;
-using wire::kStagedPiece;
-using wire::kStagedWindow;
 
 namespace {
 
@@ -21,23 +20,22 @@ wire::JobSpec job_with(std::vector<std::uint64_t> sizes) {
   return job;
 }
 
-/// What it has asked its parent for since.
-std::vector<wire::PieceWanted> wanted(PartBench& b) {
-  std::vector<wire::PieceWanted> all;
-  for (const wire::Message& each : std::exchange(b.handed_up, {}))
-    all.push_back(get<wire::PieceWanted>(each));
+/// Returns the requests to the parent since the last call.
+std::vector<PieceWanted> wanted(PartBench& b) {
+  std::vector<PieceWanted> all;
+  for (const wire::Message& each : std::exchange(b.handed_up, {})) all.push_back(get<PieceWanted>(each));
   return all;
 }
 
-std::vector<wire::StagedPiece> pieces_for(LinkId link, PartBench& b) {
-  std::vector<wire::StagedPiece> all;
+std::vector<StagedPiece> pieces_for(LinkId link, PartBench& b) {
+  std::vector<StagedPiece> all;
   for (auto& [to, message] : std::exchange(b.handed_down, {})) {
-    if (to == link) all.push_back(get<wire::StagedPiece>(message));
+    if (to == link) all.push_back(get<StagedPiece>(message));
   }
   return all;
 }
 
-/// A launcher below the root that has found nothing here, and opened the first file.
+/// A launcher below the root whose host has no file, and has opened the first.
 struct Fetching {
   explicit Fetching(std::vector<std::uint64_t> sizes, std::uint64_t left = 0)
       : b(PartBench::Role::below, job_with(sizes)) {
@@ -45,13 +43,13 @@ struct Fetching {
     part.on(FilesFound{std::vector<std::uint64_t>(sizes.size())}, b);
     part.on(FileWritten{0, left}, b);
   }
-  /// A piece comes and is written.
+  /// A piece arrives and is written.
   void comes(std::uint32_t file, std::uint64_t offset, std::uint64_t size) {
-    part.down(wire::StagedPiece{file, offset, std::string(size, 'x')}, b);
+    part.down(StagedPiece{file, offset, std::string(size, 'x')}, b);
     part.on(FileWritten{file, offset + size}, b);
   }
   PartBench b;
-  StagingPart part;
+  StagingComponent part;
 };
 
 std::optional<FilesStaged> end_of(PartBench& b) {
@@ -62,16 +60,16 @@ std::optional<FilesStaged> end_of(PartBench& b) {
 
 }  // namespace
 
-TEST_CASE("a job without files asks for nothing", "[staging]") {
+TEST_CASE("a job without files requests nothing", "[staging]") {
   PartBench b{PartBench::Role::below};
-  StagingPart part;
+  StagingComponent part;
   part.begin(b);
   CHECK((b.actions.empty() && b.handed_up.empty()));
 }
 
-TEST_CASE("what is here is not asked for", "[staging]") {
+TEST_CASE("a file that the host has is not requested", "[staging]") {
   PartBench b{PartBench::Role::below, job_with({10, 0, 20})};
-  StagingPart part;
+  StagingComponent part;
   part.begin(b);
   CHECK(b.take<FindFiles>().size() == 1);
   part.on(FilesFound{{10, 0, 20}}, b);
@@ -81,7 +79,8 @@ TEST_CASE("what is here is not asked for", "[staging]") {
   CHECK_FALSE(end->error);
 }
 
-TEST_CASE("files come one after the other, from where what is left of them ends", "[staging]") {
+TEST_CASE("files are requested one after the other, each from the end of what the host has of it",
+          "[staging]") {
   Fetching f{{100, 50}, 30};
   auto asked = wanted(f.b);
   REQUIRE(asked.size() == 1);
@@ -96,15 +95,15 @@ TEST_CASE("files come one after the other, from where what is left of them ends"
   CHECK(end_of(f.b));
 }
 
-TEST_CASE("no more is asked for than the window, and more when half of it has come", "[staging]") {
-  const std::uint64_t size = 3 * kStagedWindow;
+TEST_CASE("a request is no larger than the window, and the next follows after half of it", "[staging]") {
+  const std::uint64_t size = 3 * kWindow;
   Fetching f{{size}};
-  CHECK(wanted(f.b).at(0).until == kStagedWindow);
+  CHECK(wanted(f.b).at(0).until == kWindow);
   std::uint64_t most = 0, count = 0;
-  for (std::uint64_t at = 0; at < size; at += kStagedPiece) {
-    f.comes(0, at, kStagedPiece);
+  for (std::uint64_t at = 0; at < size; at += kPiece) {
+    f.comes(0, at, kPiece);
     for (const auto& each : wanted(f.b)) {
-      CHECK(each.until - each.offset <= kStagedWindow);
+      CHECK(each.until - each.offset <= kWindow);
       most = std::max(most, each.until);
       ++count;
     }
@@ -114,42 +113,42 @@ TEST_CASE("no more is asked for than the window, and more when half of it has co
   CHECK(end_of(f.b));
 }
 
-TEST_CASE("a piece that was not asked for is not taken", "[staging]") {
+TEST_CASE("a piece that was not requested is ignored", "[staging]") {
   Fetching f{{100}};
   f.b.actions.clear();
-  f.part.down(wire::StagedPiece{0, 10, "x"}, f.b);                   // a hole
-  f.part.down(wire::StagedPiece{1, 0, "x"}, f.b);                    // another file
-  f.part.down(wire::StagedPiece{0, 0, {}}, f.b);                     // nothing
-  f.part.down(wire::StagedPiece{0, 0, std::string(101, 'x')}, f.b);  // more than there is
+  f.part.down(StagedPiece{0, 10, "x"}, f.b);                   // a hole
+  f.part.down(StagedPiece{1, 0, "x"}, f.b);                    // another file
+  f.part.down(StagedPiece{0, 0, {}}, f.b);                     // nothing
+  f.part.down(StagedPiece{0, 0, std::string(101, 'x')}, f.b);  // more than there is
   CHECK(f.b.actions.empty());
-  f.part.down(wire::StagedPiece{0, 0, std::string(100, 'x')}, f.b);
+  f.part.down(StagedPiece{0, 0, std::string(100, 'x')}, f.b);
   CHECK(f.b.take<WritePiece>().size() == 1);
 }
 
-TEST_CASE("a file that is not what it should be is asked for again, and not for ever", "[staging]") {
+TEST_CASE("a file with a wrong digest is requested again, but not for ever", "[staging]") {
   Fetching f{{100}, 40};
   wanted(f.b);
-  for (std::uint32_t repeat = 0; repeat < StagingPart::kMostRepeats; ++repeat) {
+  for (std::uint32_t repeat = 0; repeat < StagingComponent::kMostRepeats; ++repeat) {
     const std::uint64_t from = repeat == 0 ? 40 : 0;
-    f.part.down(wire::StagedPiece{0, from, std::string(100 - from, 'x')}, f.b);
+    f.part.down(StagedPiece{0, from, std::string(100 - from, 'x')}, f.b);
     f.part.on(FileWritten{0, 0}, f.b);
     const auto asked = wanted(f.b);
     REQUIRE(asked.size() == 1);
     CHECK(asked[0].offset == 0);
   }
-  f.part.down(wire::StagedPiece{0, 0, std::string(100, 'x')}, f.b);
+  f.part.down(StagedPiece{0, 0, std::string(100, 'x')}, f.b);
   f.part.on(FileWritten{0, 0}, f.b);
   const auto end = end_of(f.b);
   REQUIRE((end && end->error));
   CHECK(end->error->what.find("/here/f") != std::string::npos);
 }
 
-TEST_CASE("what is on its way is not sent again when more is asked for", "[staging]") {
-  PartBench b{PartBench::Role::root, job_with({2 * kStagedWindow})};
+TEST_CASE("a further request does not repeat bytes that have been sent", "[staging]") {
+  PartBench b{PartBench::Role::root, job_with({2 * kWindow})};
   const LinkId link = b.child();
-  StagingPart part;
+  StagingComponent part;
   part.begin(b);
-  part.on(FilesFound{{2 * kStagedWindow}}, b);
+  part.on(FilesFound{{2 * kWindow}}, b);
   const auto sent = [&] {
     std::uint64_t bytes = 0;
     for (part.turn(b);; part.turn(b)) {
@@ -159,18 +158,18 @@ TEST_CASE("what is on its way is not sent again when more is asked for", "[stagi
       bytes += reads[0].size;
     }
   };
-  part.up(link, {0, 0, kStagedWindow, true}, b);
-  CHECK(sent() == kStagedWindow);
-  part.up(link, {0, kStagedWindow / 2, kStagedWindow * 3 / 2}, b);
-  CHECK(sent() == kStagedWindow / 2);
-  part.up(link, {0, 0, kStagedWindow, true}, b);
-  CHECK(sent() == kStagedWindow);
+  part.up(link, {0, 0, kWindow, true}, b);
+  CHECK(sent() == kWindow);
+  part.up(link, {0, kWindow / 2, kWindow * 3 / 2}, b);
+  CHECK(sent() == kWindow / 2);
+  part.up(link, {0, 0, kWindow, true}, b);
+  CHECK(sent() == kWindow);
 }
 
-TEST_CASE("those below get what is here, at once and no more than they want", "[staging]") {
-  Fetching f{{kStagedWindow}};
+TEST_CASE("children get the pieces that the host has, and no more than they have requested", "[staging]") {
+  Fetching f{{kWindow}};
   const LinkId link = f.b.child();
-  f.part.up(link, {0, 0, kStagedPiece + 10}, f.b);
+  f.part.up(link, {0, 0, kPiece + 10}, f.b);
   f.part.turn(f.b);
   CHECK(f.b.take<ReadPiece>().empty());  // nothing is here
   f.comes(0, 0, 100);
@@ -182,14 +181,14 @@ TEST_CASE("those below get what is here, at once and no more than they want", "[
   CHECK(f.b.take<ReadPiece>().empty());  // one at a time
   f.part.on(PieceRead{link, 0, 0, std::string(100, 'x')}, f.b);
   CHECK(pieces_for(link, f.b).size() == 1);
-  f.comes(0, 100, 2 * kStagedPiece);
+  f.comes(0, 100, 2 * kPiece);
   f.part.turn(f.b);
   reads = f.b.take<ReadPiece>();
   REQUIRE(reads.size() == 1);
-  CHECK((reads[0].offset == 100 && reads[0].size == kStagedPiece - 90));
+  CHECK((reads[0].offset == 100 && reads[0].size == kPiece - 90));
 }
 
-TEST_CASE("who asks anew meanwhile does not get the old piece", "[staging]") {
+TEST_CASE("a child that has requested another piece meanwhile does not get the old one", "[staging]") {
   Fetching f{{1000}};
   const LinkId link = f.b.child();
   f.comes(0, 0, 500);
@@ -205,12 +204,12 @@ TEST_CASE("who asks anew meanwhile does not get the old piece", "[staging]") {
   CHECK((reads[0].offset == 300 && reads[0].size == 200));
 }
 
-TEST_CASE("what was to be read and was wrong is read when it has come anew", "[staging]") {
+TEST_CASE("a piece that could not be read is read after the file was fetched anew", "[staging]") {
   Fetching f{{100}, 40};
   const LinkId link = f.b.child();
   f.part.up(link, {0, 0, 100}, f.b);
   f.part.turn(f.b);
-  f.part.down(wire::StagedPiece{0, 40, std::string(60, 'x')}, f.b);
+  f.part.down(StagedPiece{0, 40, std::string(60, 'x')}, f.b);
   f.part.on(FileWritten{0, 0}, f.b);
   f.part.on(PieceRead{link, 0, 0, {}}, f.b);
   f.b.actions.clear();
@@ -221,42 +220,43 @@ TEST_CASE("what was to be read and was wrong is read when it has come anew", "[s
   CHECK(f.b.take<ReadPiece>().size() == 1);
 }
 
-TEST_CASE("who cannot have a file says so to those below, when they have what is here", "[staging]") {
+TEST_CASE("a launcher that cannot have a file refuses it after its children have what there is",
+          "[staging]") {
   Fetching f{{1000}};
   const LinkId first = f.b.child(), second = f.b.child();
   f.comes(0, 0, 100);
   f.part.up(first, {0, 100, 1000}, f.b);
   f.part.up(second, {0, 0, 1000}, f.b);
-  f.part.down(wire::PieceRefused{0, {Errc::spawn_failed, Phase::spawn, "no room", {}}}, f.b);
+  f.part.down(PieceRefused{0, {Errc::spawn_failed, Phase::spawn, "no room", {}}}, f.b);
   const auto end = end_of(f.b);
   REQUIRE((end && end->error));
   f.part.turn(f.b);
   const auto told = std::exchange(f.b.handed_down, {});
   REQUIRE(told.size() == 1);
   CHECK(told[0].first == first);
-  CHECK(get<wire::PieceRefused>(told[0].second).why.what == "no room");
+  CHECK(get<PieceRefused>(told[0].second).why.what == "no room");
   f.part.on(PieceRead{second, 0, 0, std::string(100, 'x')}, f.b);
   f.part.turn(f.b);
   REQUIRE(f.b.handed_down.size() == 2);
-  CHECK(holds_alternative<wire::PieceRefused>(f.b.handed_down[1].second));
+  CHECK(holds_alternative<PieceRefused>(f.b.handed_down[1].second));
 }
 
-TEST_CASE("who wants what there is not is given up", "[staging]") {
-  PartBench b{PartBench::Role::root, job_with({2 * kStagedWindow})};
+TEST_CASE("a child that requests what does not exist is given up", "[staging]") {
+  PartBench b{PartBench::Role::root, job_with({2 * kWindow})};
   const LinkId link = b.child();
-  StagingPart part;
+  StagingComponent part;
   part.begin(b);
-  part.on(FilesFound{{2 * kStagedWindow}}, b);
-  const auto refused = [&](wire::PieceWanted which) {
+  part.on(FilesFound{{2 * kWindow}}, b);
+  const auto refused = [&](PieceWanted which) {
     b.given_up.clear();
     part.up(link, which, b);
     return b.given_up.size() == 1;
   };
-  CHECK(refused({1, 0, 1}));                                          // no such file
-  CHECK(refused({0, 0, 2 * kStagedWindow}));                          // more than the window
-  CHECK(refused({0, 2 * kStagedWindow - 1, 2 * kStagedWindow + 1}));  // behind its end
-  CHECK(refused({0, 5, 5}));                                          // nothing
+  CHECK(refused({1, 0, 1}));                              // no such file
+  CHECK(refused({0, 0, 2 * kWindow}));                    // more than the window
+  CHECK(refused({0, 2 * kWindow - 1, 2 * kWindow + 1}));  // behind its end
+  CHECK(refused({0, 5, 5}));                              // nothing
   CHECK_FALSE(refused({0, 5, 6}));
 }
 
-}  // namespace charmtree::staging_part_test
+}  // namespace charmtree::staging_test
