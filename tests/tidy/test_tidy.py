@@ -425,11 +425,16 @@ class PagesDoc(unittest.TestCase):
         return sorted((path, line) for path, line, rule in offences(files) if rule == "pages")
 
     def test_a_page_that_is_right(self):
-        self.assertEqual(self.found("[up](../../README.md#x) ++p, ++no-p, C++, ++login, [far](https://a.b/c)\n```sh\ncharmrun x\n```\n", **{"README.md": ""}), [])
+        self.assertEqual(self.found("[up](../../README.md#x) ++p, ++no-p, C++, ++login, [far](https://a.b/c)\n```sh\ncharmrun x\n```\n", **{"README.md": "# x\n"}), [])
 
     def test_links_that_lead_nowhere(self):
         self.assertEqual(self.found("\n[b](b.md)\n"), [("docs/manual/a.md", 2)])
         self.assertEqual(self.found("", **{"tests/x.md": "[a](a.md)\n"}), [("tests/x.md", 1)])
+
+    def test_links_to_headings(self):
+        page = "# A b: `c`, `++p`\n[a](#a-b-c-p)\n[up](../../README.md#x-y)\n"
+        self.assertEqual(self.found(page, **{"README.md": "# x y\n"}), [])
+        self.assertEqual(self.found(page + "[a](#a-b)\n", **{"README.md": "## x\n"}), [("docs/manual/a.md", line) for line in (3, 4)])
 
     def test_options_that_are_not_there(self):
         self.assertEqual(self.found("++p\n`++q`\n++bind\n++no-q\n"), [("docs/manual/a.md", line) for line in (2, 4)])
@@ -443,6 +448,69 @@ class PagesDoc(unittest.TestCase):
     def test_a_readme_that_is_too_long(self):
         self.assertEqual(self.found("", **{"README.md": "a" * 8192}), [])
         self.assertEqual(self.found("", **{"README.md": "a" * 8193}), [("README.md", 1)])
+
+    def test_a_map_that_is_too_long(self):
+        self.assertEqual(self.found("", **{"docs/MAP.md": "\n" * 80}), [])
+        self.assertEqual(self.found("", **{"docs/MAP.md": "\n" * 81}), [("docs/MAP.md", 81)])
+
+
+class PlainWords(unittest.TestCase):
+    LONG = "A" + " word" * 30 + "."
+
+    def setUp(self):
+        patched = mock.patch.dict(tidy.pages_doc.NOT_YET, clear=True)
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def found(self, text, path="docs/manual/a.md"):
+        return sorted((line, rule) for found, line, rule in offences({path: text}) if found == path and rule != "pages")
+
+    def test_a_page_that_is_right(self):
+        page = f"# {self.LONG}\n\nA{' word' * 29}.\n\n| {self.LONG} |\n\n```\nhe said: {self.LONG}\n```\n<!-- nobody -->\nUse `nobody`, such as [this](he.md)."
+        self.assertEqual(self.found(page), [])
+
+    def test_sentences_that_are_too_long(self):
+        self.assertEqual(self.found(self.LONG), [(1, "plain-words")])
+        self.assertEqual(self.found(f"Short.\n\n- Short.\n- {self.LONG}\n"), [(4, "plain-words")])
+        self.assertEqual(self.found(self.LONG.replace(" word", "\nword")), [(1, "plain-words")])
+
+    def test_what_ends_a_sentence(self):
+        half = "A" + " word" * 15
+        for between in (". ", "! ", "? ", ".) ", ".** ", ".\n\n", "\n- ", "\n2. ", ". `code` ", ". (", ". charmrun "):
+            self.assertEqual(self.found(half + between + half + "."), [], between)
+        for between in (": ", "; ", ", ", ". a ", "\n", " (A) "):
+            self.assertEqual(self.found(half + between + half + "."), [(1, "plain-words")], between)
+
+    def test_code_and_links_count_as_read(self):
+        self.assertEqual(self.found("A" + " `word word`" * 29 + "."), [])
+        self.assertEqual(self.found("A" + " `word\nword`" * 29 + "."), [])
+        self.assertEqual(self.found("A" + " [b](word-word/word)" * 29 + "."), [])
+        self.assertEqual(self.found("A" + " `word word`" * 30 + "."), [(1, "plain-words")])
+
+    def test_words_of_the_dialect(self):
+        for word in ("Nobody", "whose", "tells", "heard", "said", "believes", "lies", "anew", "kin", "his", "such", "so often", "by itself", "is of", "ours"):
+            self.assertEqual(self.found(f"A\n\n| {word} b |\n"), [(3, "plain-words")], word)
+        for word in ("lies in", "such as", "sayings", "hearth", "house", "so far", "`nobody`"):
+            self.assertEqual(self.found(f"A\n\n# {word} b\n"), [], word)
+
+    def test_which_pages_are_read(self):
+        for path in ("README.md", "docs/MAP.md", "docs/manual/b.md"):
+            self.assertEqual(self.found("nobody", path), [(1, "plain-words")], path)
+        for path in ("tests/b.md", "docs/manual/b.txt"):
+            self.assertEqual(self.found("nobody", path), [], path)
+
+    def test_a_page_that_is_not_rewritten_yet(self):
+        with mock.patch.dict(tidy.pages_doc.NOT_YET, {"docs/manual/a.md": (1, 2)}):
+            self.assertEqual(self.found(f"{self.LONG}\n\nNobody said.\n"), [])
+            self.assertEqual(self.found(f"{self.LONG}\n\nNobody said such.\n"), [(1, "plain-words")])
+            self.assertEqual(self.found(f"{self.LONG}\n\nNobody.\n"), [(1, "plain-words")])
+
+    def test_an_example_on_the_first_screen(self):
+        page = tidy.pages_doc.SHOWS_FIRST[0]
+        self.assertEqual(self.found("\n" * 23 + "```sh\ncharmrun x\n```\n", page), [])
+        self.assertEqual(self.found("\n" * 24 + "```sh\ncharmrun x\n```\n", page), [(1, "first-screen")])
+        self.assertEqual(self.found("\n", page), [(1, "first-screen")])
+        self.assertEqual(self.found("\n", "docs/manual/other.md"), [])
 
 
 if __name__ == "__main__":
