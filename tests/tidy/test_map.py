@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/MAP.md leads to files that are there."""
+"""docs/MAP.md leads to files and functions that are there, and to every service."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS = sorted({folder.split("/")[0] for folder in layers.LAYERS})
 PATH = re.compile(rf"\b(?:{'|'.join(FOLDERS)})/[a-z_/]+(?:\.[ch]pp|\.py)?\b")
 NAME = re.compile(r"\b[a-z_]+\.[ch]pp\b")
+MEMBER = re.compile(r"`\w+::(\w+)`")
+SERVICE = re.compile(r'#include "([\w/]+)/(?:\w+_)?service\.hpp"')
 
 
 def is_there(path: str) -> bool:
@@ -28,3 +30,17 @@ def test_every_file_that_the_map_names_is_there() -> None:
     bare = NAME.findall(text)
     assert len(bare) > 20
     assert [name for name in bare if name not in files] == []
+
+
+def test_every_member_that_the_map_names_is_there() -> None:
+    named = set(MEMBER.findall((REPOSITORY / "docs/MAP.md").read_text()))
+    assert len(named) > 5
+    sources = [path.read_text() for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.hpp")]
+    assert [name for name in sorted(named) if not any(re.search(rf"\b{name}\b", text) for text in sources)] == []
+
+
+def test_every_service_is_on_the_map() -> None:
+    text = (REPOSITORY / "docs/MAP.md").read_text()
+    folders = SERVICE.findall((REPOSITORY / "tree/node/services.hpp").read_text())
+    assert len(folders) > 2
+    assert [folder for folder in folders if f"{folder}/" not in text and f"{folder}," not in text and f"{folder} " not in text] == []
