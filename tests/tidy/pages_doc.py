@@ -14,7 +14,7 @@ README, MANUAL, INDEX, MAP = "README.md", "docs/manual/", "docs/manual/README.md
 MAX_README_BYTES = 8 * 1024
 MAX_MAP_LINES = 80
 # Pages for a reader who has the problem that they solve: an example stands on the first screen.
-SHOWS_FIRST = tuple(f"{MANUAL}{name}.md" for name in ("failures", "guarantees", "library", "mpi", "ssh"))
+SHOWS_FIRST = (README, *(f"{MANUAL}{name}.md" for name in ("failures", "guarantees", "library", "mpi", "ssh")))
 FIRST_SCREEN = 24
 # (sentences that are too long, words of the dialect) of pages that are not rewritten yet: the figures fall, and never rise.
 NOT_YET = {
@@ -42,7 +42,6 @@ NOT_YET = {
     "docs/manual/status.md": (2, 9),
     "docs/manual/terminal.md": (1, 5),
     "docs/manual/watching.md": (6, 17),
-    "README.md": (4, 3),
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"#+ (.+)")
