@@ -73,6 +73,13 @@ def check_language(page):
         yield page.path, 1, "first-screen", f"no example in the first {FIRST_SCREEN} lines"
 
 
+def check_average(pages):
+    counts = [words for page in pages for _, words, _ in plain_words.sentences(page.text)]
+    many = sum(words > plain_words.MANY_WORDS for words in counts)
+    if len(counts) >= plain_words.MANY_FROM and many > plain_words.MANY_SHARE * len(counts):
+        yield README, 1, "plain-words", f"{many} of all {len(counts)} sentences have more than {plain_words.MANY_WORDS} words, at most 1 in 20 may"
+
+
 def check_words(page, options):
     for number, line in enumerate(page.lines, 1):
         for name in OPTION.findall(line):
@@ -96,8 +103,10 @@ def check_pages(sources):
     for source in (one for one in sources if one.suffix == ".md"):
         yield from check_links(source, by_path.keys())
         yield from check_anchors(source, by_path)
-    for page in (one for one in sources if is_page(one.path) or one.path == MAP):
-        yield from check_language(page)
+    pages = [one for one in sources if is_page(one.path) or one.path == MAP]
+    yield from (offence for page in pages for offence in check_language(page))
+    if README in by_path:
+        yield from check_average(pages)
     if MAP in by_path and len(by_path[MAP].lines) - 1 > MAX_MAP_LINES:
         yield MAP, MAX_MAP_LINES + 1, "pages", f"more than {MAX_MAP_LINES} lines: it is one page"
     if README in by_path and len(by_path[README].text.encode()) > MAX_README_BYTES:

@@ -8,6 +8,7 @@ its text, an item of a list begins a sentence, and a colon or semicolon does not
 import re
 
 MAX_WORDS = 30
+MANY_WORDS, MANY_SHARE, MANY_FROM = 25, 0.05, 100  # of all sentences 1 in 20 may have more than 25 words, once there are a hundred
 FENCE = re.compile(r"\s*```")
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 NO_SENTENCE = re.compile(r"\s*(?:#|\||<!--|!\[)")

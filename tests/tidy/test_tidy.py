@@ -505,6 +505,12 @@ class PlainWords(unittest.TestCase):
             self.assertEqual(self.found(f"{self.LONG}\n\nNobody said such.\n"), [(1, "plain-words")])
             self.assertEqual(self.found(f"{self.LONG}\n\nNobody.\n"), [(1, "plain-words")])
 
+    def test_how_many_sentences_may_be_long(self):
+        long, screen = "A" + " word" * 25 + ".\n\n", "```sh\n```\n"
+        self.assertEqual(self.found(screen + "Short.\n\n" * 95 + long * 5, "README.md"), [])
+        self.assertEqual(self.found(screen + "Short.\n\n" * 95 + long * 6, "README.md"), [(1, "plain-words")])
+        self.assertEqual(self.found(screen + "Short.\n\n" * 93 + long * 6, "README.md"), [])
+
     def test_an_example_on_the_first_screen(self):
         for page in tidy.pages_doc.SHOWS_FIRST:
             self.assertEqual(self.found("\n" * 23 + "```sh\ncharmrun x\n```\n", page), [], page)
