@@ -43,4 +43,4 @@ def test_every_service_is_on_the_map() -> None:
     text = (REPOSITORY / "docs/MAP.md").read_text()
     folders = SERVICE.findall((REPOSITORY / "tree/node/services.hpp").read_text())
     assert len(folders) > 2
-    assert [folder for folder in folders if f"{folder}/" not in text and f"{folder}," not in text and f"{folder} " not in text] == []
+    assert [folder for folder in folders if not re.search(rf"(?<![\w/]){folder}\b", text)] == []
