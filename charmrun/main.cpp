@@ -22,6 +22,9 @@
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/options.hpp"
 #include "charmrun/cli/user_signals.hpp"
+#include "charmrun/control/control_plane.hpp"
+#include "charmrun/control/listener.hpp"
+#include "charmrun/control/status_text.hpp"
 #include "charmrun/debug/mpir.hpp"
 #include "charmrun/doctor/diagnosis.hpp"
 #include "charmrun/doctor/doctor_console.hpp"
@@ -43,15 +46,11 @@
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/background.hpp"
 #include "charmrun/session/ccs_client.hpp"
-#include "charmrun/session/inspectors.hpp"
 #include "charmrun/session/leaving.hpp"
-#include "charmrun/session/order_listener.hpp"
 #include "charmrun/session/prompt_windows.hpp"
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
-#include "charmrun/session/session_listener.hpp"
-#include "charmrun/session/status_listener.hpp"
-#include "charmrun/session/status_text.hpp"
+#include "charmrun/session/session_service.hpp"
 #include "charmrun/told.hpp"
 #include "charmrun/view/console.hpp"
 #include "tree/base/exit_status.hpp"
@@ -235,14 +234,16 @@ Result<Instant> begin_root(const Options& options) {
   return format ? Result<Instant>{started} : format.error();
 }
 
-/// Where ++list and ++status find the job; only one can be there, which keeps a second root away.
-Result<void> open_status(StatusListener& listener, const Job& job, Console& console) {
+/// Opens the control socket, by which other processes of the user find the job. A job has one charmrun on a
+/// machine: another one cannot take it over.
+Result<void> open_control(control::Listener& listener, const Job& job, Console& console) {
   const auto opened = listener.open(job.plan.job.id);
   if (opened) return {};
   if (job.plan.takes_over)
     return Error{Errc::refused, Phase::options, "the charmrun of job " + job.plan.job.id + " still runs here",
                  "charmrun ++list shows it"};
-  console.say(proto::Tone::verbose, "++status will not find this job: " + to_string(opened.error()));
+  console.say(proto::Tone::verbose,
+              "++status, ++kill and others will not find this job: " + to_string(opened.error()));
   return {};
 }
 
@@ -254,8 +255,10 @@ void fail_held(const Error& error, const Node& node, io::Runner& runner, Console
 }
 
 /// ++kill, ++detach.
-Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& console, Leaving& leaving) {
-  if (order == Order::kill) return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
+Result<void> obey(control::Order order, const Job& job, io::Runner& runner, Console& console,
+                  Leaving& leaving) {
+  if (order == control::Order::kill)
+    return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
   const wire::JobSpec& spec = job.plan.job;
   auto left = leaving.by_order(spec.id);
   if (left)
@@ -272,9 +275,10 @@ struct Extras {
 };
 
 /// Of processes that are held until there is a window for each.
-Inspectors::HeldFor held_for(const Options& options) {
-  if (options.debug.opens_prompts()) return Inspectors::HeldFor::prompts;
-  return options.debug.in_xterm ? Inspectors::HeldFor::viewers : Inspectors::HeldFor::nobody;
+control::ControlPlane::HeldFor held_for(const Options& options) {
+  using HeldFor = control::ControlPlane::HeldFor;
+  if (options.debug.opens_prompts()) return HeldFor::prompts;
+  return options.debug.in_xterm ? HeldFor::viewers : HeldFor::none;
 }
 
 /// A root, from Begin to its last word.
@@ -282,7 +286,7 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
   std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
   proto::Finish result{0, 0};
   int output_failure = 0;
-  std::optional<OrderListener> orders;  // to the end: who gives one waits for that
+  control::Listener clients{around.io};  // to the end: a client that has given an order waits for it
   {
     Signing signing{options, around.io, job};
     Node node{job.plan, seed()};
@@ -294,15 +298,20 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     if (extras.events) console.write_events(std::move(*extras.events));
     if (const auto opened = open_listeners(options, job, runner, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    const auto status = [&] {
-      return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(), io::now() - started);
-    };
-    StatusListener listener{around.io, status};
-    if (const auto opened = open_status(listener, job, console); !opened)
+    if (const auto opened = open_control(clients, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    Inspectors inspectors{
-        around.io, runner, console, {[&] { return node.status().processes; }, status}, held_for(options)};
-    inspectors.open(job.plan.job.id);
+    Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
+    const auto status = [&] {
+      return control::status_json(job.plan.job, ::getpid(), node.hosts(), node.status(), io::now() - started);
+    };
+    control::ControlPlane plane{
+        around.io,
+        clients,
+        runner,
+        console,
+        {[&] { return node.status().processes; }, status,
+         [&](control::Order order) { return obey(order, job, runner, console, leaving); }},
+        held_for(options)};
     PromptWindows windows{around.watch, [&](const Error& error) { fail_held(error, node, runner, console); }};
     if (options.debug.opens_windows())
       console.when_held([&] {
@@ -312,17 +321,13 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
       });
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
-    Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
-    orders.emplace(around.io, [&](Order order) { return obey(order, job, runner, console, leaving); });
-    if (const auto opened = orders->open(job.plan.job.id); !opened)
-      console.say(proto::Tone::verbose, "++kill will not find this job: " + to_string(opened.error()));
     result = conduct(around.io, runner, leaving);
     if (extras.tree && node.leaves_job()) extras.tree->leave();
     if (extras.tree) extras.tree->remove();
     const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
     const bool written =
         console.finish(result, node.hosts(), hurried ? Console::kLastWords : Console::kNoHurry);
-    inspectors.finish(result);
+    plane.finish(result);
     output_failure = console.output_failure();
     keep_records(options, job, node, console, result, io::now() - started);
     if (!written && hurried) {  // the writer would wait for its reader
@@ -414,6 +419,13 @@ proto::Finish conduct_session(io::asio::io_context& io, io::Runner& runner) {
   return runner.result();
 }
 
+/// ++kill, ++end, ++detach.
+Result<void> obey_in_session(control::Order order, SessionService& session) {
+  if (order == control::Order::kill) return session.end(), Result<void>{};
+  return Error{Errc::refused, Phase::run, "a session ends with its charmrun",
+               "charmrun ++session ++background leaves it to itself"};
+}
+
 /// ++background, in the process that the user has started.
 int tell_start(const Background::Start& start) {
   if (start.line.empty()) {
@@ -436,35 +448,37 @@ int run_session(const Options& options, const std::string& self) {
   Machinery around;
   Signing signing{options, around.io, *job};
   Node node{job->plan, seed()};
+  control::Listener clients{around.io};
   Console console{around.io, options, *job, *started};
   signing.serve(console);
-  SessionListener listener{around.io, options, *job, console};
-  io::Runner runner{around.io, node, around.transports(), around.watch, &listener};
+  SessionService session{clients, options, *job, console};
+  io::Runner runner{around.io, node, around.transports(), around.watch, &session};
   console.attach(runner, &node);
-  listener.attach(runner, node);
-  listener.when_ready([&] {
+  session.attach(runner, node);
+  session.when_ready([&] {
     if (!options.background) return;
     console.drain(Console::kLastWords);
     background->ready(job->plan.job.id + "\n");
   });
-  if (const auto opened = listener.open(); !opened) return complain(opened.error()), kLauncherFailed;
-  const auto say_status = [&] {
-    return status_json(listener.present(), ::getpid(), node.hosts(), node.status(), io::now() - *started,
-                       listener.status());
+  if (const auto opened = clients.open(job->plan.job.id); !opened)
+    return complain(opened.error()), kLauncherFailed;  // nothing would find it
+  const auto status = [&] {
+    return control::status_json(session.present(), ::getpid(), node.hosts(), node.status(),
+                                io::now() - *started, session.status());
   };
-  StatusListener status{around.io, say_status};
-  if (const auto opened = status.open(job->plan.job.id); !opened)
-    return complain(opened.error()), kLauncherFailed;  // nobody would find it
-  Inspectors inspectors{
-      around.io, runner, console, {[&] { return listener.present().processes; }, say_status}};
-  inspectors.open(job->plan.job.id);
+  control::ControlPlane plane{around.io,
+                              clients,
+                              runner,
+                              console,
+                              {[&] { return session.present().processes; }, status,
+                               [&](control::Order order) { return obey_in_session(order, session); }}};
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
-  listener.finish(result);
+  session.finish(result);
   console.finish(result, {}, Console::kLastWords);
-  inspectors.finish(listener.was_asked_to_end() ? proto::Finish{} : result);
+  plane.finish(session.was_asked_to_end() ? proto::Finish{} : result);
   keep_records(options, *job, node, console, result, io::now() - *started);
-  if (listener.was_asked_to_end()) return 0;
+  if (session.was_asked_to_end()) return 0;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
 }

@@ -11,20 +11,19 @@
 #include <cstdio>
 #include <fstream>
 
+#include "charmrun/control/debug_client.hpp"
+#include "charmrun/control/order_service.hpp"
+#include "charmrun/control/stack_service.hpp"
+#include "charmrun/control/status_service.hpp"
+#include "charmrun/control/status_text.hpp"
+#include "charmrun/control/tool_client.hpp"
+#include "charmrun/control/view_client.hpp"
 #include "charmrun/debug/prompt.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/report/stack_tree.hpp"
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/ccs_client.hpp"
-#include "charmrun/session/debug_client.hpp"
-#include "charmrun/session/order_listener.hpp"
 #include "charmrun/session/prompt_windows.hpp"
-#include "charmrun/session/session_client.hpp"
-#include "charmrun/session/stack_listener.hpp"
-#include "charmrun/session/status_listener.hpp"
-#include "charmrun/session/status_text.hpp"
-#include "charmrun/session/tool_client.hpp"
-#include "charmrun/session/view_client.hpp"
 #include "charmrun/told.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
@@ -37,21 +36,21 @@ namespace {
 
 /// Returns why the only job that `wanted` names has no charmrun here. Nothing: `wanted` names jobs that have
 /// one, or several, or none.
-std::optional<Error> without_charmrun(const RunningJobs& running, const std::string& wanted) {
+std::optional<Error> without_charmrun(const control::RunningJobs& running, const std::string& wanted) {
   for (const std::string& answer : running.answers) {
-    if (id_of(answer).starts_with(wanted)) return std::nullopt;
+    if (control::id_of(answer).starts_with(wanted)) return std::nullopt;
   }
-  std::vector<RootlessJob> jobs = rootless_jobs(running);
-  std::erase_if(jobs, [&](const RootlessJob& job) { return !job.id.starts_with(wanted); });
+  std::vector<control::RootlessJob> jobs = rootless_jobs(running);
+  std::erase_if(jobs, [&](const control::RootlessJob& job) { return !job.id.starts_with(wanted); });
   if (jobs.size() != 1) return std::nullopt;
-  return rootless_error(jobs.front(), io::wall_ms(), io::own_host_name());
+  return control::rootless_error(jobs.front(), io::wall_ms(), io::own_host_name());
 }
 
 /// Returns the status of the job that `wanted` names, as its charmrun sends it. Errors: those of choose_job
 /// and without_charmrun.
 Result<std::string> find_job(const std::string& wanted) {
-  const RunningJobs running = find_running_jobs();
-  auto chosen = choose_job(running.answers, wanted, running.silent);
+  const control::RunningJobs running = control::find_running_jobs();
+  auto chosen = control::choose_job(running.answers, wanted, running.silent);
   if (chosen) return chosen;
   const auto rootless = without_charmrun(running, wanted);
   return rootless ? *rootless : chosen.error();
@@ -60,8 +59,8 @@ Result<std::string> find_job(const std::string& wanted) {
 /// The same for what looks at processes: an error, too, if none can be there.
 Result<std::string> find_program(const std::string& wanted) {
   auto chosen = find_job(wanted);
-  if (!chosen || !is_idle(*chosen)) return chosen;
-  const std::string id = id_of(*chosen);
+  if (!chosen || !control::is_idle(*chosen)) return chosen;
+  const std::string id = control::id_of(*chosen);
   return Error{Errc::bad_input, Phase::options, fmt::format("no program runs in session {} now", id),
                fmt::format("charmrun ++in {} runs one", id)};
 }
@@ -72,16 +71,16 @@ int show_running(const Options& options) {
   const auto place = open_events(options);
   if (!place) return complain(place.error()), kLauncherFailed;
   if (options.mode == Mode::list) {
-    const RunningJobs running = find_running_jobs();
-    const std::vector<RootlessJob> rootless = rootless_jobs(running);
+    const control::RunningJobs running = control::find_running_jobs();
+    const std::vector<control::RootlessJob> rootless = rootless_jobs(running);
     const std::int64_t now = io::wall_ms();
     const std::string here = io::own_host_name();
-    return tell(*place, list_text(running.answers) + rootless_text(rootless, now, here),
-                list_json(running.answers, rootless, now, here), 0);
+    return tell(*place, control::list_text(running.answers) + control::rootless_text(rootless, now, here),
+                control::list_json(running.answers, rootless, now, here), 0);
   }
   const auto chosen = find_job(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  return tell(*place, status_text(*chosen), *chosen, 0);
+  return tell(*place, control::status_text(*chosen), *chosen, 0);
 }
 
 /// ++ccs.
@@ -103,9 +102,9 @@ int ask_handler(const Options& options) {
 
 /// ++end.
 int run_end(const Options& options) {
-  const auto id = choose_session(ask_running_jobs(), options.program);
+  const auto id = control::choose_session(control::ask_running_jobs(), options.program);
   if (!id) return complain(id.error()), kLauncherFailed;
-  const auto ended = end_session(*id);
+  const auto ended = control::give_order(*id, control::Order::kill);
   return ended ? 0 : (complain(ended.error()), kLauncherFailed);
 }
 
@@ -113,15 +112,8 @@ int run_end(const Options& options) {
 int run_order(const Options& options) {
   const auto chosen = find_job(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const bool kill = options.mode == Mode::kill;
-  const std::string id = id_of(*chosen);
-  if (is_session(*chosen) && !kill) {
-    complain({Errc::bad_input, Phase::options, "a session ends with its charmrun",
-              "charmrun ++session ++background leaves it to itself"});
-    return kLauncherFailed;
-  }
-  const auto done =
-      is_session(*chosen) ? end_session(id) : give_order(id, kill ? Order::kill : Order::detach);
+  const auto done = control::give_order(
+      control::id_of(*chosen), options.mode == Mode::kill ? control::Order::kill : control::Order::detach);
   return done ? 0 : (complain(done.error()), kLauncherFailed);
 }
 
@@ -144,7 +136,7 @@ int show_stack_trees(const Options& options) {
   if (!place) return complain(place.error()), kLauncherFailed;
   const auto chosen = find_program(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const auto answer = ask_stacks(id_of(*chosen), options.view.all_frames);
+  const auto answer = control::ask_stacks(control::id_of(*chosen), options.view.all_frames);
   if (!answer) return complain(answer.error()), kLauncherFailed;
   const StackReport& report = *answer;
   if (!drawing.empty()) {
@@ -172,14 +164,15 @@ int run_beside(const Options& options) {
   const auto [job, processes] = read_job(options.program);
   const auto chosen = find_program(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const std::string id = id_of(*chosen);
-  if (options.mode == Mode::dap && processes.empty() && processes_of(*chosen) != 1) {
+  const std::string id = control::id_of(*chosen);
+  if (options.mode == Mode::dap && processes.empty() && control::processes_of(*chosen) != 1) {
     complain({Errc::bad_input, Phase::options, "++dap debugs one process, and the job has several",
               "charmrun ++dap " + id + ":PROCESS"});
     return kLauncherFailed;
   }
-  const auto status = options.mode == Mode::dap ? run_dap(id, processes, options)
-                                                : run_exec(id, processes, options.arguments, options);
+  const auto status = options.mode == Mode::dap
+                          ? control::run_dap(id, processes, options)
+                          : control::run_exec(id, processes, options.arguments, options);
   return status ? *status : (complain(status.error()), kLauncherFailed);
 }
 
@@ -189,10 +182,10 @@ int show_prompt(const Options& options) {
   const auto chosen = find_program(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   if (options.mode == Mode::tmux) {
-    const auto set = read_processes(processes, processes_of(*chosen));
-    return complain(set ? become_tmux(options, id_of(*chosen), *set) : set.error()), kLauncherFailed;
+    const auto set = read_processes(processes, control::processes_of(*chosen));
+    return complain(set ? become_tmux(options, control::id_of(*chosen), *set) : set.error()), kLauncherFailed;
   }
-  const auto end = run_gdb(id_of(*chosen), processes, options.debug);
+  const auto end = control::run_gdb(control::id_of(*chosen), processes, options.debug);
   if (!end) return complain(end.error()), kLauncherFailed;
   if (!end->empty()) print_own_line(proto::Tone::info, *end);
   return 0;
@@ -203,7 +196,7 @@ int view_job(const Options& options) {
   const auto [job, processes] = read_job(options.program);
   const auto chosen = find_job(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const auto end = run_view(id_of(*chosen), processes, options);
+  const auto end = control::run_view(control::id_of(*chosen), processes, options);
   if (!end) return complain(end.error()), kLauncherFailed;
   if (end->output_failure == 0 || end->output_failure == EPIPE) return end->status;
   return complain_of_output(end->output_failure), kLauncherFailed;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "charmrun/cli/option_table.hpp"
+#include "charmrun/control/control_socket.hpp"
 #include "charmrun/plan/state_file.hpp"
-#include "charmrun/session/order_listener.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -83,18 +83,20 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
   return made;
 }
 
-std::vector<RootlessJob> rootless_jobs(const RunningJobs& running) {
+std::vector<control::RootlessJob> rootless_jobs(const control::RunningJobs& running) {
+  using control::RootlessJob;
   const std::vector<std::string>& answers = running.answers;
   std::vector<RootlessJob> jobs;
   const std::string folder = tree_folder();
   for (const std::string& id : kept_trees(folder)) {
-    const bool answered = std::any_of(answers.begin(), answers.end(),
-                                      [&](const std::string& answer) { return id_of(answer) == id; });
+    const bool answered = std::any_of(answers.begin(), answers.end(), [&](const std::string& answer) {
+      return control::id_of(answer) == id;
+    });
     if (answered) continue;
     const auto tree = read_tree(folder, id);
     if (!tree) continue;
     const RootlessJob job{id, tree->root_at, tree->plan.job.loss.keep_alive, last_seen(folder, id),
-                          is_held_here(id)};
+                          control::is_held_here(id)};
     if (job.is_forgotten(io::wall_ms()))
       remove_tree(folder, id);
     else

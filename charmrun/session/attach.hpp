@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
+#include "charmrun/control/status_service.hpp"
+#include "charmrun/control/status_text.hpp"
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/tree_file.hpp"
-#include "charmrun/session/status_listener.hpp"
-#include "charmrun/session/status_text.hpp"
 #include "tree/base/result.hpp"
 
 namespace charmtree {
@@ -31,6 +31,6 @@ Result<Attachment> attach(const Options& options, const std::string& self);
 
 /// Those that are kept alive whose root has not answered, and all that are silent (++list). Files of those
 /// that are forgotten are removed.
-std::vector<RootlessJob> rootless_jobs(const RunningJobs& running);
+std::vector<control::RootlessJob> rootless_jobs(const control::RunningJobs& running);
 
 }  // namespace charmtree

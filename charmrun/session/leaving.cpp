@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "charmrun/session/status_text.hpp"
+#include "charmrun/control/status_text.hpp"
 #include "tree/base/exit_status.hpp"
 
 namespace charmtree {
@@ -46,7 +46,7 @@ void Leaving::stay() {
       touch_tree(path);
       touching_ = false;
     });
-  timer_.expires_after(kSeenEvery);
+  timer_.expires_after(control::kSeenEvery);
   timer_.async_wait([this](io::error_code stopped) {
     if (!stopped) stay();
   });

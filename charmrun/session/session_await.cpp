@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "charmrun/session/status_listener.hpp"
-#include "charmrun/session/status_text.hpp"
+#include "charmrun/control/status_service.hpp"
+#include "charmrun/control/status_text.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/clock.hpp"
 
@@ -54,10 +54,10 @@ Result<std::string> await_session(const std::string& wanted,
   io::asio::io_context io{1};
   io::asio::steady_timer pause{io};
   for (;;) {
-    const std::vector<std::string> answers = ask_running_jobs();
-    auto chosen = choose_session(answers, wanted);
-    if (chosen || count_sessions(answers, wanted) > 0) return chosen;
-    const bool starting = is_one_starting(pids_of(answers));
+    const std::vector<std::string> answers = control::ask_running_jobs();
+    auto chosen = control::choose_session(answers, wanted);
+    if (chosen || control::count_sessions(answers, wanted) > 0) return chosen;
+    const bool starting = is_one_starting(control::pids_of(answers));
     if (io::now() - begun > (starting ? kSessionStarts : kProcessStarts)) return chosen;
     if (starting && !std::exchange(told, true)) say("waiting for the session that is starting");
     pause.expires_after(kPause);  // nobody tells when a name is taken

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/session_client.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "charmrun/cli/user_signals.hpp"
+#include "charmrun/control/client.hpp"
+#include "charmrun/control/service_link.hpp"
 #include "charmrun/plan/job.hpp"
-#include "charmrun/session/door.hpp"
 #include "charmrun/session/session_message.hpp"
 #include "charmrun/session/session_plan.hpp"
 #include "charmrun/view/console.hpp"
-#include "tree/io/link/fd_link.hpp"
-#include "tree/io/listener.hpp"
 #include "tree/job/output_queue.hpp"
 
 namespace charmtree {
@@ -29,11 +23,6 @@ Error ended() {
   return {Errc::link_lost, Phase::run, "the session has ended", "see what it has said itself"};
 }
 
-Result<io::UniqueFd> connect_to_session(const std::string& id) {
-  if (auto fd = enter_door(kSessionDoor, id)) return fd;
-  return Error{Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"};
-}
-
 /// From the connection to its end.
 class SessionClient : public io::UserEvents {
 public:
@@ -41,16 +30,15 @@ public:
       : io_(io), options_(options), started_(started), signals_(io) {}
   SessionClient(const SessionClient&) = delete;
   SessionClient& operator=(const SessionClient&) = delete;
-  ~SessionClient() override {
-    if (link_) link_->close(Duration{0});
-  }
+  ~SessionClient() override = default;
 
   /// Runs the loop until the run is over.
-  Result<SessionRunEnd> run(io::UniqueFd connection) {
-    link_ = link_over(io_, std::move(connection));
-    if (!link_) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
-    link_->start(
-        {[this](std::string_view bytes) { hear(bytes); }, [this](const io::LinkEnd&) { fail(ended()); }, {}});
+  Result<SessionRunEnd> run(control::Client client) {
+    const auto started =
+        link_.start(io_, std::move(client),
+                    {[this](const session::Message& message) { return receive(message); },
+                     [this](const Error& error) { fail(error); }, [this] { fail(ended()); }});
+    if (!started) return started.error();
     io_.run();
     if (error_) return *error_;
     return finish();
@@ -69,32 +57,25 @@ public:
 
 private:
   void say(const session::Message& message) {
-    auto frame = session::encode(message);
-    if (!frame) return fail(frame.error());
-    link_->send(std::move(*frame));
+    if (auto sent = link_.send(message); !sent) fail(sent.error());
   }
   void fail(const Error& error) {
     error_ = error;
     io_.stop();
   }
-  void hear(std::string_view bytes) {
-    decoder_.append(bytes);
-    while (!error_ && !over_) {
-      const auto message = decoder_.next();
-      if (!message) return fail(message.error());
-      if (!message->has_value()) return;
-      std::visit([this](const auto& m) { on(m); }, **message);
-    }
+  bool receive(const session::Message& message) {
+    std::visit([this](const auto& m) { on(m); }, message);
+    return !error_ && !over_;
   }
 
   void on(const session::Tree& tree);
-  void on(const session::Said& said) {
-    if (console_) console_->say(static_cast<proto::Tone>(said.tone), said.line);
+  void on(const control::Line& line) {
+    if (console_) console_->say(static_cast<proto::Tone>(line.tone), line.text);
   }
-  void on(const session::ToShow& shown) {
+  void on(const control::Printed& printed) {
     if (!console_) return;
-    shown_ += proto::output_cost(shown.output);
-    console_->perform(proto::Show{shown.output, shown.host, shown.processes, shown.raw});
+    shown_ += proto::output_cost(printed.output);
+    console_->perform(proto::Show{printed.output, printed.host, printed.processes, printed.raw});
     check_flow();
   }
   void on(const session::Wanted& wanted) {
@@ -107,8 +88,11 @@ private:
     over_ = over;
     io_.stop();
   }
+  /// A message that only clients send.
   template <class M>
-  void on(const M&) {}
+  void on(const M&) {
+    fail(control::not_understood());
+  }
 
   Result<SessionRunEnd> finish();
 
@@ -118,8 +102,7 @@ private:
   io::asio::signal_set signals_;
   std::optional<Job> job_;
   std::optional<Console> console_;
-  std::shared_ptr<io::FdLink> link_;
-  session::Decoder decoder_{session::Decoder::To::client};
+  control::ServiceLink<session::Message> link_;
   std::uint64_t shown_ = 0;  // the cost of output that is not yet said to be written
   std::optional<session::Over> over_;
   std::optional<Error> error_;
@@ -128,10 +111,6 @@ private:
 /// Its hosts are the session's; all else is ours.
 void SessionClient::on(const session::Tree& tree) {
   if (job_) return;
-  if (tree.version != CHARMTREE_VERSION)
-    return fail({Errc::bad_input, Phase::options,
-                 "the session was started by charmrun " + tree.version + ", this is " CHARMTREE_VERSION,
-                 "use the same for both"});
   options_.hosts.nodegroup = tree.nodegroup;
   options_.hosts.chosen = tree.chosen;
   options_.hosts.excluded = tree.excluded;
@@ -172,26 +151,12 @@ Result<SessionRunEnd> SessionClient::finish() {
 
 Result<SessionRunEnd> run_in_session(const Options& options, const std::string& id, Instant started) {
   ::signal(SIGPIPE, SIG_IGN);
-  auto connection = connect_to_session(id);
-  if (!connection) return connection.error();
+  auto client = control::open_service(
+      id, session::kSessionService,
+      {Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"});
+  if (!client) return client.error();
   io::asio::io_context io{1};
-  SessionClient client{io, options, started};
-  return client.run(std::move(*connection));
-}
-
-/// What the session says first is for those who run something.
-Result<void> end_session(const std::string& id) {
-  ::signal(SIGPIPE, SIG_IGN);
-  auto connection = connect_to_session(id);
-  if (!connection) return connection.error();
-  const auto frame = session::encode(session::EndSession{});
-  if (::send(connection->get(), frame->data(), frame->size(), MSG_NOSIGNAL) < 0) return ended();
-  std::array<char, 4096> rest;
-  ssize_t got = 0;
-  do {
-    got = ::recv(connection->get(), rest.data(), rest.size(), 0);
-  } while (got > 0 || (got < 0 && errno == EINTR));
-  return {};
+  return SessionClient{io, options, started}.run(std::move(*client));
 }
 
 }  // namespace charmtree

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `charmrun ++in` and `++end`: the user's side of a session's run (DESIGN D23). It makes the run from the
+// `charmrun ++in`: the user's side of a session's run (DESIGN D23). It makes the run from the
 // user's directory, environment and options, and is its console from then on: what is printed is written
 // here, as any job's is, stdin is read when the run wants it, and signals are sent on.
 #pragma once
@@ -21,8 +21,5 @@ struct SessionRunEnd {
 /// Runs Options::program in the session with that id, to its end and until its output has been read. Errors
 /// are what the user must put right, or that the session has ended.
 Result<SessionRunEnd> run_in_session(const Options& options, const std::string& id, Instant started);
-
-/// Ends the session with that id, and waits until nothing is left of it.
-Result<void> end_session(const std::string& id);
 
 }  // namespace charmtree

@@ -68,7 +68,7 @@ def test_viewers_see_what_was_what_is_and_how_it_ends(cluster: Factory, charmrun
     shown = Printing(hosts, charmrun)
     plain, labelled = shown.view(), shown.view("++label")
     assert re.match(r"charmrun: job [0-9a-f]{16}: /home/shared/prints ", plain.err)
-    assert "charmrun: run: 2 processes on 2 hosts\n" in plain.err and "Ctrl-C leaves, and the job goes on\n" in plain.err
+    assert "charmrun: run: 2 processes on 2 hosts\n" in plain.err and "Ctrl-C closes this view, the job keeps running\n" in plain.err
     shown.go()
     for viewer in (plain, labelled):
         viewer.until(lambda viewer=viewer: viewer.out.count("printed") == 2, "what is printed now")
@@ -128,7 +128,7 @@ def test_a_session_shows_what_runs_there(cluster: Factory, charmrun: Path) -> No
     hosts = cluster(10)
     with session(hosts, charmrun) as number:
         viewer = Job(hosts, [0], command(charmrun, "++view", number))
-        viewer.until(lambda: "Ctrl-C leaves" in viewer.err, "the session's status")
+        viewer.until(lambda: "Ctrl-C closes this view" in viewer.err, "the session's status")
         for word in ("first", "second"):
             done = run(hosts, charmrun, "++in", number, "+p2", "echo", word)
             assert (done.returncode, done.stdout) == (0, f"{word}\n{word}\n")

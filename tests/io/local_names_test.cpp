@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <thread>
 
-#include "charmrun/session/status_listener.hpp"
+#include "charmrun/control/control_socket.hpp"
+#include "charmrun/control/protocol.hpp"
+#include "charmrun/control/status_service.hpp"
 #include "health/adoption_socket.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/links.hpp"
@@ -18,6 +21,8 @@
 namespace charmtree::local_names_test {
 
 using namespace charmtree::io;
+using control::ask_running_jobs;
+using control::socket_name;
 
 namespace {
 
@@ -35,8 +40,10 @@ UniqueFd take(const std::string& name, bool listens = false) {
   return fd;
 }
 
-std::string status_name(const std::string& job) {
-  return fmt::format("@charmtree-{}-{}", ::geteuid(), job);
+/// What a charmrun sends that has this status, and does not wait for the request.
+std::string answer_of(const std::string& status) {
+  return control::encode(control::Hello{control::kVersion, "another"}) + control::encode(control::Opened{}) +
+         *control::encode(control::StatusMessage{control::Status{status}});
 }
 
 bool contains(const std::vector<std::string>& answers, const std::string& one) {
@@ -47,10 +54,12 @@ bool contains(const std::vector<std::string>& answers, const std::string& one) {
 
 TEST_CASE("a job whose name is taken is found under another", "[names]") {
   const std::string job = some_job(1);
-  const UniqueFd squatter = take(status_name(job));
+  const UniqueFd squatter = take(socket_name(job));
   asio::io_context io{1};
-  StatusListener listener{io, [&] { return job; }};
+  control::Listener listener{io};
+  serve_status(listener, [&] { return job; });
   REQUIRE(listener.open(job));
+  ::signal(SIGPIPE, SIG_IGN);  // as each charmrun does
   std::thread root{[&] { io.run(); }};
   const auto answers = ask_running_jobs();
   io.stop();
@@ -62,9 +71,9 @@ TEST_CASE("there is one listener of ours for a job, whoever else has its name", 
   const bool taken = GENERATE(false, true);
   const std::string job = some_job(taken ? 5 : 6);
   UniqueFd squatter;
-  if (taken) squatter = take(status_name(job));
+  if (taken) squatter = take(socket_name(job));
   asio::io_context io{1};
-  StatusListener first{io, [&] { return job; }}, second{io, [&] { return job; }};
+  control::Listener first{io}, second{io};
   REQUIRE(first.open(job));
   CHECK_FALSE(second.open(job));
   squatter.reset();
@@ -72,12 +81,13 @@ TEST_CASE("there is one listener of ours for a job, whoever else has its name", 
 }
 
 TEST_CASE("jobs are asked all at once", "[names]") {
-  const UniqueFd first = take(status_name(some_job(2)), true), second = take(status_name(some_job(3)), true);
+  const UniqueFd first = take(socket_name(some_job(2)), true), second = take(socket_name(some_job(3)), true);
   std::thread both{[&] {  // each waits until the other has been asked, too
     const UniqueFd one{::accept(first.get(), nullptr, nullptr)},
         other{::accept(second.get(), nullptr, nullptr)};
-    (void)!::write(one.get(), "first", 5);
-    (void)!::write(other.get(), "second", 6);
+    const std::string one_answer = answer_of("first"), other_answer = answer_of("second");
+    (void)!::write(one.get(), one_answer.data(), one_answer.size());
+    (void)!::write(other.get(), other_answer.data(), other_answer.size());
   }};
   const auto answers = ask_running_jobs();
   both.join();

@@ -4,10 +4,12 @@
 
 #include "charmrun/cli/option_table.hpp"
 #include "charmrun/cli/options.hpp"
+#include "charmrun/control/status_text.hpp"
 #include "charmrun/plan/placement.hpp"
-#include "charmrun/session/status_text.hpp"
 
 namespace charmtree::session_options_test {
+
+using namespace charmtree::control;
 
 namespace {
 

@@ -3,10 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "charmrun/session/status_text.hpp"
+#include "charmrun/control/status_text.hpp"
 
 namespace charmtree::job_status_test {
 
+using namespace charmtree::control;
 using namespace charmtree::proto;
 
 namespace {
