@@ -23,15 +23,18 @@
 #include "charmrun/cli/options.hpp"
 #include "charmrun/cli/user_signals.hpp"
 #include "charmrun/control/control_plane.hpp"
+#include "charmrun/control/leaving.hpp"
 #include "charmrun/control/listener.hpp"
 #include "charmrun/control/status_text.hpp"
 #include "charmrun/debug/mpir.hpp"
+#include "charmrun/debug/prompt_windows.hpp"
 #include "charmrun/doctor/diagnosis.hpp"
 #include "charmrun/doctor/doctor_console.hpp"
 #include "charmrun/launcher.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/mpiexec/command_line.hpp"
 #include "charmrun/mpiexec/singleton.hpp"
+#include "charmrun/plan/attach.hpp"
 #include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/forward_keys.hpp"
 #include "charmrun/plan/history_file.hpp"
@@ -43,11 +46,7 @@
 #include "charmrun/report/report.hpp"
 #include "charmrun/report/timeline.hpp"
 #include "charmrun/running_jobs.hpp"
-#include "charmrun/session/attach.hpp"
 #include "charmrun/session/background.hpp"
-#include "charmrun/session/ccs_client.hpp"
-#include "charmrun/session/leaving.hpp"
-#include "charmrun/session/prompt_windows.hpp"
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/session_service.hpp"
@@ -132,7 +131,7 @@ private:
 
 /// From Begin to the end. After it a signal ends us as it would any program. SIGHUP ends us alone where
 /// `leaving` can.
-proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, Leaving& leaving) {
+proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, control::Leaving& leaving) {
   io::asio::signal_set signals{io};
   watch_user_signals(signals, [&](int signal) {
     if (signal == SIGHUP && leaving.is_possible())
@@ -142,7 +141,7 @@ proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, Leaving& lea
   });
   runner.dispatch(proto::Begin{});
   if (!runner.finished()) io.run();
-  return leaving.has_left() ? Leaving::finish() : runner.result();
+  return leaving.has_left() ? control::Leaving::finish() : runner.result();
 }
 
 /// Where others reach the running job. The lines of CCS come first: tools count lines.
@@ -182,7 +181,7 @@ int run_doctor(const Options& options, const std::string& self) {
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner, &node);
     say_remarks(*job, console);
-    Leaving never{around.io, nullptr};
+    control::Leaving never{around.io, nullptr};
     proto::Finish result = conduct(around.io, runner, never);
     console.finish(result, {}, Console::kNoHurry);
     if (result.signal != 0) die_of(result.signal);
@@ -256,7 +255,7 @@ void fail_held(const Error& error, const Node& node, io::Runner& runner, Console
 
 /// ++kill, ++detach.
 Result<void> obey(control::Order order, const Job& job, io::Runner& runner, Console& console,
-                  Leaving& leaving) {
+                  control::Leaving& leaving) {
   if (order == control::Order::kill)
     return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
   const wire::JobSpec& spec = job.plan.job;
@@ -300,7 +299,7 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
       return complain(opened.error()), kLauncherFailed;
     if (const auto opened = open_control(clients, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
+    control::Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
     const auto status = [&] {
       return control::status_json(job.plan.job, ::getpid(), node.hosts(), node.status(), io::now() - started);
     };

@@ -11,19 +11,19 @@
 #include <cstdio>
 #include <fstream>
 
+#include "charmrun/ccs/ccs_client.hpp"
 #include "charmrun/control/debug_client.hpp"
 #include "charmrun/control/order_service.hpp"
+#include "charmrun/control/rootless_jobs.hpp"
 #include "charmrun/control/stack_service.hpp"
 #include "charmrun/control/status_service.hpp"
 #include "charmrun/control/status_text.hpp"
 #include "charmrun/control/tool_client.hpp"
 #include "charmrun/control/view_client.hpp"
 #include "charmrun/debug/prompt.hpp"
+#include "charmrun/debug/prompt_windows.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/report/stack_tree.hpp"
-#include "charmrun/session/attach.hpp"
-#include "charmrun/session/ccs_client.hpp"
-#include "charmrun/session/prompt_windows.hpp"
 #include "charmrun/told.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
@@ -40,7 +40,7 @@ std::optional<Error> without_charmrun(const control::RunningJobs& running, const
   for (const std::string& answer : running.answers) {
     if (control::id_of(answer).starts_with(wanted)) return std::nullopt;
   }
-  std::vector<control::RootlessJob> jobs = rootless_jobs(running);
+  std::vector<control::RootlessJob> jobs = control::rootless_jobs(running);
   std::erase_if(jobs, [&](const control::RootlessJob& job) { return !job.id.starts_with(wanted); });
   if (jobs.size() != 1) return std::nullopt;
   return control::rootless_error(jobs.front(), io::wall_ms(), io::own_host_name());
@@ -72,7 +72,7 @@ int show_running(const Options& options) {
   if (!place) return complain(place.error()), kLauncherFailed;
   if (options.mode == Mode::list) {
     const control::RunningJobs running = control::find_running_jobs();
-    const std::vector<control::RootlessJob> rootless = rootless_jobs(running);
+    const std::vector<control::RootlessJob> rootless = control::rootless_jobs(running);
     const std::int64_t now = io::wall_ms();
     const std::string here = io::own_host_name();
     return tell(*place, control::list_text(running.answers) + control::rootless_text(rootless, now, here),

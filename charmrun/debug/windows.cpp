@@ -20,13 +20,13 @@ std::vector<std::string> sets(const wire::ProcessSet& processes) {
   return each;
 }
 
-void append(CommandLine& words, const CommandLine& more) {
+void append(WindowCommand& words, const WindowCommand& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-CommandLine command_line_of(const Windows& windows, const std::string& set) {
+WindowCommand command_line_of(const Windows& windows, const std::string& set) {
   const bool shows_output = windows.of == Windows::Of::output;
-  CommandLine words;
+  WindowCommand words;
   if (shows_output) words = {"sh", "-c", kStays, "sh"};
   append(words,
          {windows.charmrun, shows_output ? "++view" : "++gdb", fmt::format("{}:{}", windows.job, set)});
@@ -36,10 +36,10 @@ CommandLine command_line_of(const Windows& windows, const std::string& set) {
 
 }  // namespace
 
-std::vector<CommandLine> xterm_commands(const Windows& windows, const std::string& xterm) {
-  std::vector<CommandLine> all;
+std::vector<WindowCommand> xterm_commands(const Windows& windows, const std::string& xterm) {
+  std::vector<WindowCommand> all;
   for (const std::string& set : sets(windows.processes)) {
-    CommandLine words{xterm, "-title", fmt::format("process {}", set), "-e"};
+    WindowCommand words{xterm, "-title", fmt::format("process {}", set), "-e"};
     append(words, command_line_of(windows, set));
     all.push_back(std::move(words));
   }
@@ -47,8 +47,8 @@ std::vector<CommandLine> xterm_commands(const Windows& windows, const std::strin
 }
 
 /// Each pane is given its room before the next one is made.
-CommandLine tmux_command(const Windows& windows, Tmux where) {
-  CommandLine words{"tmux"};
+WindowCommand tmux_command(const Windows& windows, Tmux where) {
+  WindowCommand words{"tmux"};
   if (where == Tmux::window) append(words, {"new-window", "-n", tmux_session(windows.job)});
   if (where == Tmux::attached) append(words, {"new-session", "-s", tmux_session(windows.job)});
   if (where == Tmux::session)

@@ -25,16 +25,16 @@ struct Windows {
   std::vector<std::string> options = {};  // of what is shown there
 };
 
-using CommandLine = std::vector<std::string>;
+using WindowCommand = std::vector<std::string>;
 /// Command lines, one for each window.
-std::vector<CommandLine> xterm_commands(const Windows& windows, const std::string& xterm);
+std::vector<WindowCommand> xterm_commands(const Windows& windows, const std::string& xterm);
 
 enum class Tmux : std::uint8_t {
   session,   // of its own, which nobody looks at yet
   attached,  // of its own, at this terminal
   window,    // of the one that we are in
 };
-CommandLine tmux_command(const Windows& windows, Tmux where);
+WindowCommand tmux_command(const Windows& windows, Tmux where);
 /// The name of a session of its own.
 std::string tmux_session(const std::string& job);
 

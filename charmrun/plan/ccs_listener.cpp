@@ -6,6 +6,7 @@
 
 #include "charmrun/plan/own_address.hpp"
 #include "tree/io/host/own_addresses.hpp"
+#include "tree/io/host/runner.hpp"
 #include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "charmrun/session/leaving.hpp"
+#include "charmrun/control/leaving.hpp"
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 
@@ -126,15 +126,15 @@ TEST_CASE("a file says when its root was there, once that has kept it", "[keep-a
 TEST_CASE("a root that leaves keeps its job's file, and only one that is kept can be left", "[keep-alive]") {
   const TempDir home;
   io::asio::io_context io{1};
-  Leaving never{io, nullptr};
+  control::Leaving never{io, nullptr};
   CHECK(never.by_order("1").error().what == "job 1 ends with its charmrun");
   TreeFile file{home.path("state"), sample()};
-  Leaving leaving{io, &file};
+  control::Leaving leaving{io, &file};
   CHECK(leaving.by_order("1").error().what == "job 1 is not kept alive yet");
   REQUIRE(file.keep({*sample().plan.takes_over, sample().plan.hosts, 1}));
   REQUIRE(leaving.by_order("1"));
   CHECK((leaving.has_left() && io.stopped()));
-  CHECK(Leaving::finish().signal == SIGHUP);
+  CHECK(control::Leaving::finish().signal == SIGHUP);
   file.remove();
   CHECK(kept_trees(home.path("state")).size() == 1);
 }

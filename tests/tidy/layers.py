@@ -40,18 +40,19 @@ LAYERS = {
     "client-lib/pmi": ("tree/base", "tree/wire", "client-lib"),
     "cmake/portable": (),
     "charmrun/report": NODE + IO,
-    "charmrun/debug": NODE + IO,
+    "charmrun/debug": NODE + IO + ("charmrun/cli",),
     "charmrun/cli": NODE + IO,
     "charmrun/hosts": NODE + IO + ("charmrun/cli",),
     "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts"),
     "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/debug", "charmrun/plan"),
     "charmrun/mpiexec": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/plan"),
+    "charmrun/ccs": VIEW,
     "charmrun/control": VIEW,
     "charmrun/session": VIEW + ("charmrun/control",),
     "charmrun/doctor": VIEW,
-    "charmrun": VIEW + ("charmrun/control", "charmrun/session", "charmrun/doctor", "charmrun/mpiexec"),
+    "charmrun": VIEW + ("charmrun/ccs", "charmrun/control", "charmrun/session", "charmrun/doctor", "charmrun/mpiexec"),
     "examples": ("client-lib",),
-    "tests": VIEW + ("charmrun/control", "charmrun/session", "charmrun/doctor", "charmrun/mpiexec", "charmrun", "client-lib", "client-lib/pmi", "examples"),
+    "tests": VIEW + ("charmrun/ccs", "charmrun/control", "charmrun/session", "charmrun/doctor", "charmrun/mpiexec", "charmrun", "client-lib", "client-lib/pmi", "examples"),
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.

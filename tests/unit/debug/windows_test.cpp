@@ -18,8 +18,8 @@ Windows prompts_of(std::uint32_t last) {
 TEST_CASE("an xterm for each process", "[debug]") {
   const auto all = xterm_commands(prompts_of(1), "myterm");
   REQUIRE(all.size() == 2);
-  CHECK(all[1] == CommandLine{"myterm", "-title", "process 1", "-e", "/bin/charmrun", "++gdb", "5ea8:1",
-                              "++debugger", "x"});
+  CHECK(all[1] == WindowCommand{"myterm", "-title", "process 1", "-e", "/bin/charmrun", "++gdb", "5ea8:1",
+                                "++debugger", "x"});
 }
 
 TEST_CASE("what processes print is in windows that stay", "[debug]") {
@@ -27,19 +27,19 @@ TEST_CASE("what processes print is in windows that stay", "[debug]") {
   windows.processes.add({0, 1});
   const auto all = xterm_commands(windows, "xterm");
   REQUIRE(all.size() == 2);
-  const CommandLine& words = all[1];
-  CHECK(CommandLine{words.begin(), words.begin() + 6} ==
-        CommandLine{"xterm", "-title", "process 1", "-e", "sh", "-c"});
+  const WindowCommand& words = all[1];
+  CHECK(WindowCommand{words.begin(), words.begin() + 6} ==
+        WindowCommand{"xterm", "-title", "process 1", "-e", "sh", "-c"});
   CHECK((words[6].starts_with("\"$@\"; ") && words[6].ends_with("; read line") && words[7] == "sh"));
-  CHECK(CommandLine{words.begin() + 8, words.end()} ==
-        CommandLine{"/bin/charmrun", "++view", "5ea8:1", "++quiet"});
+  CHECK(WindowCommand{words.begin() + 8, words.end()} ==
+        WindowCommand{"/bin/charmrun", "++view", "5ea8:1", "++quiet"});
 }
 
 TEST_CASE("panes of tmux", "[debug]") {
   CHECK(tmux_command(prompts_of(1), Tmux::attached) ==
-        CommandLine{"tmux", "new-session", "-s", "charmtree-5ea8", "/bin/charmrun", "++gdb", "5ea8:0",
-                    "++debugger", "x", ";", "split-window", "/bin/charmrun", "++gdb", "5ea8:1", "++debugger",
-                    "x", ";", "select-layout", "tiled"});
+        WindowCommand{"tmux", "new-session", "-s", "charmtree-5ea8", "/bin/charmrun", "++gdb", "5ea8:0",
+                      "++debugger", "x", ";", "split-window", "/bin/charmrun", "++gdb", "5ea8:1",
+                      "++debugger", "x", ";", "select-layout", "tiled"});
   CHECK(tmux_command(prompts_of(0), Tmux::session)[2] == "-d");
   CHECK(tmux_command(prompts_of(0), Tmux::window)[1] == "new-window");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/session/leaving.hpp"
+#include "charmrun/control/leaving.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "charmrun/control/status_text.hpp"
 #include "tree/base/exit_status.hpp"
 
-namespace charmtree {
+namespace charmtree::control {
 
 Leaving::Leaving(io::asio::io_context& io, TreeFile* tree) : io_(io), tree_(tree), timer_(io) {
   if (tree_ == nullptr) return;
@@ -46,10 +46,10 @@ void Leaving::stay() {
       touch_tree(path);
       touching_ = false;
     });
-  timer_.expires_after(control::kSeenEvery);
+  timer_.expires_after(kSeenEvery);
   timer_.async_wait([this](io::error_code stopped) {
     if (!stopped) stay();
   });
 }
 
-}  // namespace charmtree
+}  // namespace charmtree::control

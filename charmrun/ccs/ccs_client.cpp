@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/session/ccs_client.hpp"
+#include "charmrun/ccs/ccs_client.hpp"
 
 #include <fmt/format.h>
 #include <netdb.h>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `charmrun ++attach`: from the file of a job that has lost its root (charmrun/plan/tree_file.hpp) to a plan
-// for the next one. What is shown and how is as that job's user wanted it; the rest is said anew.
+// `charmrun ++attach`: from the file of a job that has lost its charmrun (charmrun/plan/tree_file.hpp) to a
+// plan for the next one. Output is shown as the user of that job wanted it; other options are given again.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
-#include "charmrun/control/status_service.hpp"
-#include "charmrun/control/status_text.hpp"
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/tree_file.hpp"
 #include "tree/base/result.hpp"
@@ -28,9 +26,5 @@ struct Attachment {
 };
 /// Errors are what the user must put right: no such job, or another version of charmrun has launched it.
 Result<Attachment> attach(const Options& options, const std::string& self);
-
-/// Those that are kept alive whose root has not answered, and all that are silent (++list). Files of those
-/// that are forgotten are removed.
-std::vector<control::RootlessJob> rootless_jobs(const control::RunningJobs& running);
 
 }  // namespace charmtree

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/session/prompt_windows.hpp"
+#include "charmrun/debug/prompt_windows.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ bool is_in_tmux() {
   return !proto::value_of(environment, "TMUX").empty();
 }
 
-io::SpawnRequest request_of(const Options::Debug& options, CommandLine words) {
+io::SpawnRequest request_of(const Options::Debug& options, WindowCommand words) {
   io::SpawnRequest request;
   request.program = words.front();
   request.arguments = std::move(words);
@@ -87,9 +87,10 @@ Result<std::string> PromptWindows::open(const Options& options, const std::strin
                               : Windows{Windows::Of::output, own_file(), job, *all, {"++quiet"}};
   const bool by_xterm = !display_of(options.debug).empty();
   const auto commands =
-      by_xterm ? xterm_commands(windows, options.debug.xterm)
-               : std::vector<CommandLine>{tmux_command(windows, is_in_tmux() ? Tmux::window : Tmux::session)};
-  for (const CommandLine& words : commands) {
+      by_xterm
+          ? xterm_commands(windows, options.debug.xterm)
+          : std::vector<WindowCommand>{tmux_command(windows, is_in_tmux() ? Tmux::window : Tmux::session)};
+  for (const WindowCommand& words : commands) {
     const auto pid = io::spawn(request_of(options.debug, words));
     if (!pid) return pid.error();
     pids_.push_back(*pid);
@@ -105,7 +106,7 @@ Result<std::string> PromptWindows::open(const Options& options, const std::strin
 }
 
 Error become_tmux(const Options& options, const std::string& job, const wire::ProcessSet& processes) {
-  const CommandLine words =
+  const WindowCommand words =
       tmux_command(prompts_of(options.debug, job, processes), is_in_tmux() ? Tmux::window : Tmux::attached);
   std::vector<char*> arguments = io::pointers(words);
   io::restore_usual_signals();

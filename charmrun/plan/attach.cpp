@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/session/attach.hpp"
+#include "charmrun/plan/attach.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "charmrun/cli/option_table.hpp"
-#include "charmrun/control/control_socket.hpp"
 #include "charmrun/plan/state_file.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
@@ -81,33 +80,6 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
     made.job.plan.time_limit = std::chrono::milliseconds{left};
   }
   return made;
-}
-
-std::vector<control::RootlessJob> rootless_jobs(const control::RunningJobs& running) {
-  using control::RootlessJob;
-  const std::vector<std::string>& answers = running.answers;
-  std::vector<RootlessJob> jobs;
-  const std::string folder = tree_folder();
-  for (const std::string& id : kept_trees(folder)) {
-    const bool answered = std::any_of(answers.begin(), answers.end(), [&](const std::string& answer) {
-      return control::id_of(answer) == id;
-    });
-    if (answered) continue;
-    const auto tree = read_tree(folder, id);
-    if (!tree) continue;
-    const RootlessJob job{id, tree->root_at, tree->plan.job.loss.keep_alive, last_seen(folder, id),
-                          control::is_held_here(id)};
-    if (job.is_forgotten(io::wall_ms()))
-      remove_tree(folder, id);
-    else
-      jobs.push_back(job);
-  }
-  for (const std::string& id : running.silent) {
-    const auto is_there = [&](const RootlessJob& job) { return job.id == id; };
-    if (std::none_of(jobs.begin(), jobs.end(), is_there))
-      jobs.push_back({id, io::own_host_name(), {}, io::wall_ms(), true});
-  }
-  return jobs;
 }
 
 }  // namespace charmtree

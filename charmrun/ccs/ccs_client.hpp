@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "charmrun/session/ccs_question.hpp"
+#include "charmrun/ccs/ccs_question.hpp"
 #include "tree/base/result.hpp"
 
 namespace charmtree {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/session/ccs_question.hpp"
+#include "charmrun/ccs/ccs_question.hpp"
 
 #include <fmt/format.h>
 

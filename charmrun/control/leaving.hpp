@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a root goes without its job (++keep-alive): with its terminal, or by ++detach. While it is there, the
-// job's file is kept young, so that ++list can tell when it was lost.
+// How a charmrun leaves its job to itself (++keep-alive): with its terminal, or by ++detach. While it is
+// there, it touches the file of the job, so that ++list knows when it was lost.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include "tree/io/asio.hpp"
 #include "tree/turn/events.hpp"
 
-namespace charmtree {
+namespace charmtree::control {
 
 class Leaving {
 public:
@@ -42,4 +42,4 @@ private:
   std::optional<io::asio::thread_pool> toucher_;  // waits for its last touch at the end
 };
 
-}  // namespace charmtree
+}  // namespace charmtree::control
