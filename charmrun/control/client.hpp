@@ -64,7 +64,7 @@ bool read_some(std::span<Client> clients, Instant end);
 /// none, or it does not answer within kOpenWithin. Other errors: as Client::next.
 inline constexpr Duration kOpenWithin = 10s;
 Result<Client> open_service(const std::string& job, std::string_view service, const Error& silent);
-/// The same, with no_answer().
+/// Opens a service as above; the error `silent` is no_answer().
 Result<Client> open_service(const std::string& job, std::string_view service);
 
 /// Waits for a message of the service. Nothing: the time `end` has come, or the connection has ended.

@@ -19,10 +19,10 @@ namespace charmtree::control {
 
 class ControlPlane {
 public:
-  /// What differs between kinds of jobs. Called from the loop.
+  /// The parts that differ between kinds of jobs. Called from the loop.
   struct Job {
-    std::function<std::uint32_t()> processes;  // of the program that runs
-    std::function<std::string()> status;       // as status_json
+    std::function<std::uint32_t()> processes;  // number of those that run
+    std::function<std::string()> status;       // see status_json
     std::function<Result<void>(Order)> obey;
   };
   /// The clients that must have all processes of a held job before it goes on: none, prompts of debuggers

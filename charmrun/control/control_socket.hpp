@@ -21,7 +21,7 @@ std::string socket_name(const std::string& job);
 /// A control socket of this user.
 struct JobSocket {
   std::string job;   // its id
-  std::string name;  // of the socket
+  std::string name;  // its abstract name
 };
 /// Finds the control sockets on this machine (in this network namespace). Other users may have made some of
 /// the names; io::connect_to_own tells.

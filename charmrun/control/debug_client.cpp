@@ -23,10 +23,10 @@ namespace {
 
 constexpr std::string_view kJobOver = "the job has ended";
 constexpr std::size_t kPiece = 64U << 10;
-/// After so long what has come is shown, though not all have answered.
+/// Time after which the answers so far are shown, though some are missing.
 constexpr Duration kShownAfter = 2s;
 
-/// Of ++debug-commands.
+/// Splits the text of ++debug-commands into lines.
 std::vector<std::string> lines_of(std::string_view text) {
   constexpr std::string_view kBetween = "\\n";
   std::vector<std::string> lines;
@@ -102,7 +102,7 @@ private:
   }
   void show(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) != 0) end(std::string{});  // nobody reads it any more
+    if (std::fflush(stdout) != 0) end(std::string{});  // its reader has gone
   }
 
   /// The prompt, and the next line.
@@ -167,7 +167,7 @@ private:
   ServiceLink<DebugMessage> link_;
   std::optional<Prompt> prompt_;
   std::string typed_;
-  std::size_t unseen_ = 0;  // of these lines, the first, nobody has typed
+  std::size_t unseen_ = 0;  // the first lines of `typed_`, which are from ++debug-commands
   Result<std::string> how_{std::string{}};
   bool is_terminal_ = ::isatty(STDIN_FILENO) == 1;
   bool at_end_ = false, is_reading_ = false, is_over_ = false;

@@ -16,7 +16,7 @@ namespace charmtree::control {
 class DebugService {
 public:
   struct Hooks {
-    std::function<std::uint32_t()> processes;    // of the program that runs
+    std::function<std::uint32_t()> processes;    // number of those that run
     std::function<void(debug::DebugAsked)> ask;  // called from the loop, answered by answer()
     std::function<void()> all_held = {};         // called once, when each process has been in a session
   };

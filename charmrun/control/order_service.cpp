@@ -18,7 +18,7 @@ CT_MEMBERS(control::Obeyed, )
 namespace charmtree::control {
 
 namespace {
-constexpr Duration kObeyWithin = 5s;  // of a client with a charmrun that it gives an order, and the reverse
+constexpr Duration kObeyWithin = 5s;  // limit of a client for the answer, and of charmrun for the order
 }  // namespace
 
 Result<std::string> encode(const OrderMessage& message) {

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxVersion = 100, kMaxName = 32, kMaxReason = 2000
 /// The first frame of each side.
 struct Hello {
   std::uint32_t version = kVersion;
-  std::string charmrun;  // as own_version()
+  std::string charmrun;  // see own_version()
 };
 /// The client's second frame. The answer is Opened or Refused.
 struct Open {
@@ -33,7 +33,7 @@ struct Open {
 struct Opened {};
 /// A request has failed, for this reason. The job's charmrun closes the connection.
 struct Refused {
-  std::string what, fix;  // as those of an Error
+  std::string what, fix;  // see Error
 };
 using Message = std::variant<Hello, Open, Opened, Refused>;
 

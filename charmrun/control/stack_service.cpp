@@ -29,8 +29,9 @@ CT_MEMBERS(control::StackRequest, s.raw)
 namespace charmtree::control {
 
 namespace {
-constexpr Duration kRequestWithin = 5s;  // with a client that requests nothing, or does not read its report
-constexpr Duration kReportWithin = 15s;  // of a charmrun that is asked
+constexpr Duration kRequestWithin =
+    5s;  // limit of charmrun for the request, and for a client that reads its report
+constexpr Duration kReportWithin = 15s;  // limit of a client for the report
 }  // namespace
 
 Result<std::string> encode(const StackMessage& message) {

@@ -17,7 +17,8 @@ CT_MEMBERS(control::Status, s.json)
 namespace charmtree::control {
 
 namespace {
-constexpr Duration kAnswerWithin = 2s;  // of each job that is asked; of each client that reads the answer
+constexpr Duration kAnswerWithin =
+    2s;  // limit of a client for all answers, and of charmrun for a client that reads
 }  // namespace
 
 Result<std::string> encode(const StatusMessage& message) {

@@ -18,7 +18,7 @@ inline constexpr std::string_view kStatusService = "status";
 
 /// The answer.
 struct Status {
-  std::string json;  // as status_json
+  std::string json;  // see status_json
 };
 using StatusMessage = std::variant<Status>;
 Result<std::string> encode(const StatusMessage& message);

@@ -38,7 +38,7 @@ std::uint64_t number_of(const Json& json, const char* name) {
 Duration age(const Json& json) {
   const auto it = json.find("seconds");
   if (it == json.end() || !it->is_number()) return Duration{0};
-  const double most = 1e9;  // what somebody else may have written
+  const double most = 1e9;  // the text may be another program's
   return std::chrono::round<Duration>(
       std::chrono::duration<double>{std::clamp(it->get<double>(), 0.0, most)});
 }

@@ -29,7 +29,7 @@ using debug::ToolOrder;
 using debug::ToolSaid;
 using proto::Stream;
 
-/// Of several hosts' output so much is on its way at a time, in all; and of one host at least.
+/// Limits of output on its way, in bytes: of all hosts together, and the least and most of one host.
 constexpr std::size_t kMostOutput = 4U << 20, kLeastOutput = 16U << 10, kMostOfOne = 256U << 10;
 /// Bytes for a debug adapter that it has not taken, when more of its own requests are to be answered.
 constexpr std::size_t kMostRefusals = 1U << 20;
@@ -79,7 +79,7 @@ public:
   }
 
 private:
-  /// Of one host.
+  /// The tool of one host.
   struct Tool {
     std::string host;
     std::size_t unread = 0;                 // bytes of input that it has not taken
@@ -91,7 +91,7 @@ private:
     if (!error_) error_ = error;
     io_.stop();
   }
-  /// Nobody reads what is said any more: as if by SIGPIPE.
+  /// Ends as by SIGPIPE: the reader of the output has gone.
   void end(int failure) {
     if (failure != EPIPE) return fail({Errc::internal, Phase::run, "stdout cannot be written", {}});
     constexpr int kByPipe = 128 + SIGPIPE;
@@ -141,8 +141,9 @@ private:
         tool->second.unread -= std::min<std::size_t>(tool->second.unread, said.number);
         return read_more();
       case ToolSaid::What::started:
+      case ToolSaid::What::failed:  // handled above
         return;
-      default:
+      case ToolSaid::What::ended:
         status_ = std::max(status_, static_cast<int>(said.number));
         return over(tool->first);
     }
@@ -152,7 +153,7 @@ private:
     fail(not_understood());
   }
 
-  /// Of one host, or of all to which a link is lost.
+  /// Reports the tools of a host, or of all hosts behind a lost link, as failed.
   void failed(const ToolSaid& said) {
     const wire::ProcessSet which{said.which};
     std::vector<std::uint32_t> firsts;
@@ -202,7 +203,7 @@ private:
     output.tail = wire::Tail::ended;
     output_.show({std::move(output), host, kMany, is_single_});
   }
-  /// More may come from there.
+  /// Confirms output that has been shown, so that more may come.
   void shown(std::uint32_t process) {
     const auto tool = tools_.find(process);
     if (tool == tools_.end() || tool->second.to_confirm == 0) return;
@@ -235,7 +236,7 @@ private:
     for (std::size_t from = 0; from < bytes.size(); from += debug::kMostToolBytes)
       give_piece(bytes.substr(from, debug::kMostToolBytes));
   }
-  /// Of nothing: the end of the input.
+  /// Sends a piece of the input; an empty one is its end.
   void give_piece(std::string bytes) {
     for (auto& [process, tool] : tools_) tool.unread += bytes.size();
     send(ToolOrder{0, ToolOrder::What::input, false, 0, {}, std::move(bytes), which_});
@@ -261,14 +262,14 @@ private:
   UserOutput output_;
   ServiceLink<ToolMessage> link_;
   std::vector<wire::ProcessSet::Range> which_;
-  std::map<std::uint32_t, Tool> tools_;  // that run, by their host's first process
+  std::map<std::uint32_t, Tool> tools_;  // the running ones, by the first process of their host
   std::optional<DapSession> dap_;
   std::optional<Error> error_;
   int status_ = 0;
   bool is_single_ = false, is_reading_ = false, at_end_ = false, is_over_ = false;
 };
 
-/// Who is at the other end takes no more in one message.
+/// Checks that the command fits into one message, as the other side takes it.
 Result<void> check_command(const std::vector<std::string>& words) {
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size() + 1;

@@ -26,7 +26,7 @@ struct ToolJob {
 struct ToolWhere {
   std::vector<wire::ProcessSet::Range> which;
 };
-/// As Mpir::places_of returns them. The tool of a host has the number of that process.
+/// The hosts of processes, see Mpir::places_of. The tool of a host has the number of that process.
 struct ToolPlaces {
   std::vector<ProcessPlace> places;
 };

@@ -17,7 +17,7 @@ class ToolService {
 public:
   using Which = std::vector<wire::ProcessSet::Range>;
   struct Hooks {
-    std::function<std::uint32_t()> processes;  // of the program that runs
+    std::function<std::uint32_t()> processes;  // number of those that run
     std::function<std::vector<ProcessPlace>(const Which&)> places;
     std::function<void(debug::ToolAsked)> ask;  // called from the loop, answered by answer()
   };

@@ -19,7 +19,7 @@ namespace charmtree::control {
 inline constexpr std::string_view kViewService = "view";
 
 struct ViewJob {
-  std::string status;  // as status_json
+  std::string status;  // see status_json
 };
 /// The client's only message: the processes whose output it wants; none: all.
 struct ViewRequest {

@@ -25,8 +25,8 @@ public:
 
   /// Called from the loop.
   struct Hooks {
-    std::function<std::string()> status;       // as status_json
-    std::function<std::uint32_t()> processes;  // of the program that runs
+    std::function<std::string()> status;       // see status_json
+    std::function<std::uint32_t()> processes;  // number of those that run
     std::function<void()> all_seen = {};       // called once, when each process has a viewer
   };
   /// Adds the service to the listener, whose loop does not run after the end of this object.

@@ -107,3 +107,46 @@ def test_a_job_whose_charmrun_is_stopped_is_there(cluster: Factory, charmrun: Pa
     job.signal(signal.SIGCONT)
     assert answer(hosts, charmrun, "++kill", number) == ""
     assert job.wait() == -signal.SIGTERM and not leftovers([job])
+
+
+_CLUMSY = """
+import re, socket
+name = re.search(r" @(charmtree-control-[0-9]+-[0-9a-f]{16})$", open("/proc/net/unix").read(), re.M)[1]
+hello = bytes([0x15, 0, 0, 0, 1, 0, 1, 0x11]) + b"9.9 (protocol 99)"
+other_protocol = hello[:6] + bytes([2]) + hello[7:]
+for sent in (b"GET / HTTP/1.1\\r\\n\\r\\n", other_protocol, hello + bytes([5, 0, 0, 0, 1, 1, 2]) + b"go",
+             hello + bytes([7, 0, 0, 0, 1, 1, 4]) + b"view", bytes([255, 255, 255, 127, 1, 0])):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect("\\0" + name)
+    one.sendall(sent)
+    answer = b""
+    try:
+        while part := one.recv(4096):
+            answer += part
+    except ConnectionResetError:
+        pass
+    print(re.sub(r"[^ -~]", " ", answer.decode(errors="replace")))
+"""
+
+
+def test_clients_that_break_the_protocol_are_refused_and_named(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(4)
+    job = Job(hosts, [0], [charmrun, "+p2", "++local", "++verbose", "sleep", "98765"])
+    job.until(lambda: len(job.running("sleep")) == 2, "processes")
+    lines = hosts.run(0, ["python3", "-c", _CLUMSY], check=True).stdout.splitlines()
+    reasons = [
+        "this connection does not speak the control protocol of charmrun",
+        "the charmrun of that job has version 1 of the control protocol, and the client has 2",
+        "the charmrun of that job has no service 'go'",
+        "the charmrun of that job is of another version",
+        "this connection does not speak the control protocol of charmrun",
+    ]
+    assert len(lines) == len(reasons)
+    for line, reason in zip(lines, reasons, strict=True):
+        assert reason in line and "use the same" in line, lines
+        assert f"control socket: a client is refused: {reason}" in job.err
+    assert "run: 2 processes on 1 host\n" in run(hosts, charmrun, "++status").stdout
+    (number,) = (line.split()[0] for line in answer(hosts, charmrun, "++list").splitlines()[1:])
+    assert answer(hosts, charmrun, "++kill", number) == ""
+    job.wait()
+    assert not leftovers([job])
