@@ -45,7 +45,7 @@ public:
   }
 
   void dispatch(proto::Event event) override {
-    if (auto* read = get_if<proto::InputRead>(&event)) return say(session::Typed{read->bytes, read->end});
+    if (auto* read = get_if<input::InputRead>(&event)) return say(session::Typed{read->bytes, read->end});
     if (auto* shown = get_if<proto::Shown>(&event)) return say(session::Delivered{shown->process});
     if (auto* signal = get_if<proto::UserSignal>(&event))
       say(session::Signalled{static_cast<std::uint8_t>(signal->signal)});
@@ -79,7 +79,7 @@ private:
     check_flow();
   }
   void on(const session::Wanted& wanted) {
-    if (console_) console_->perform(proto::ReadInput{wanted.bytes});
+    if (console_) console_->perform(input::ReadInput{wanted.bytes});
   }
   void on(const session::Suspended&) {
     if (console_) console_->perform(proto::StopSelf{});

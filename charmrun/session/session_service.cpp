@@ -76,7 +76,7 @@ void SessionService::lose(ClientId client) {
   if (current_ != client) return;
   current_.reset();
   unwritten_ = 0;
-  if (std::exchange(reading_, false)) runner_->dispatch(proto::InputRead{{}, true});
+  if (std::exchange(reading_, false)) runner_->dispatch(input::InputRead{{}, true});
   runner_->dispatch(proto::UserSignal{SIGCONT});  // nothing else could let a suspended run go on
   runner_->dispatch(proto::UserSignal{SIGHUP});
   runner_->check_flow();
@@ -147,7 +147,7 @@ bool SessionService::about(ClientId client, const session::Signalled& signalled)
 
 bool SessionService::about(ClientId client, const session::Typed& typed) {
   if (current_ != client || !std::exchange(reading_, false)) return false;
-  runner_->dispatch(proto::InputRead{typed.bytes, typed.end});
+  runner_->dispatch(input::InputRead{typed.bytes, typed.end});
   return true;
 }
 
@@ -169,7 +169,7 @@ namespace {
 /// The actions that concern the session as a whole, not the client of a run.
 using OfSession = std::variant<proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
                                proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown,
-                               debug::DebugHeard, debug::ToolHeard, proto::ReleaseKeys, proto::KeepTree>;
+                               debug::DebugHeard, debug::ToolHeard, input::ReleaseKeys, proto::KeepTree>;
 
 }  // namespace
 
@@ -180,7 +180,7 @@ void SessionService::perform(io::UserAction action) {
       [this](stacks::StacksSeen& a) {
         console_.show_stacks(a, [this](const std::string& line) { say(proto::Tone::info, line); });
       },
-      [this](proto::ReadInput& a) { read_input(a); },
+      [this](input::ReadInput& a) { read_input(a); },
       [this](proto::StopSelf&) { stop_self(); },
       [this](proto::ReadHosts&) { refuse_hosts(); },
       [this](proto::RunOver& a) { run_over(a.result); },
@@ -204,8 +204,8 @@ void SessionService::say(proto::Tone tone, const std::string& line) {
   console_.say(running_ || asked_to_end_ ? proto::Tone::verbose : tone, line);
 }
 
-void SessionService::read_input(const proto::ReadInput& action) {
-  if (!current_) return runner_->dispatch(proto::InputRead{{}, true});
+void SessionService::read_input(const input::ReadInput& action) {
+  if (!current_) return runner_->dispatch(input::InputRead{{}, true});
   reading_ = true;
   send(*current_, session::Wanted{action.bytes});
 }

@@ -59,7 +59,7 @@ private:
 
   void show(proto::Show action);
   void say(proto::Tone tone, const std::string& line);
-  void read_input(const proto::ReadInput& action);
+  void read_input(const input::ReadInput& action);
   void stop_self();
   void run_over(const proto::Finish& result);
   void refuse_hosts();

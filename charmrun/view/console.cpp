@@ -77,12 +77,12 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       progress_timer_(io),
       input_(io, STDIN_FILENO,
              [this](std::string bytes, bool end) {
-               tell(proto::InputRead{std::move(bytes), end});
+               tell(input::InputRead{std::move(bytes), end});
              }),
       known_hosts_(io) {
   if (!job.plan.job.is_numbered_late()) output_.name_files(job.plan.hosts);
   if (!job.plan.job.terminal) return;
-  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) { tell(proto::WindowResized{size}); });
+  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) { tell(input::WindowResized{size}); });
 }
 
 UserOutput::Hooks Console::output_hooks() {
@@ -129,8 +129,8 @@ void Console::perform(io::UserAction action) {
       [this](const debug::ToolHeard& a) {
         if (!daemons_.heard(a) && hearers_.tools) hearers_.tools(a);
       },
-      [this](const proto::ReadInput& a) { read_input(a); },
-      [this](const proto::ReleaseKeys&) {
+      [this](const input::ReadInput& a) { read_input(a); },
+      [this](const input::ReleaseKeys&) {
         if (terminal_) terminal_->give_back();
       },
       [this](const proto::StopSelf&) { stop_self(); },
@@ -229,7 +229,7 @@ void Console::show(proto::Show action) {
   if (action.output.wants_receipt) output_.confirm_passed(action.output.process);
 }
 
-void Console::read_input(const proto::ReadInput& action) {
+void Console::read_input(const input::ReadInput& action) {
   if (terminal_ && action.keys) terminal_->take();
   input_.read(action.bytes);
 }

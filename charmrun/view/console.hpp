@@ -35,9 +35,9 @@ public:
   /// `job` must outlive the console; `started` is when main began.
   Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
 
-  /// Where events of the user go: InputRead, and UserSignal when nobody reads stdout any more (SIGHUP if it
-  /// was a terminal, else SIGPIPE); `node` is asked how far the job is, where that is shown. Set once, before
-  /// the loop runs.
+  /// Where events of the user go: input::InputRead, and UserSignal when nobody reads stdout any more (SIGHUP
+  /// if it was a terminal, else SIGPIPE); `node` is asked how far the job is, where that is shown. Set once,
+  /// before the loop runs.
   void attach(io::UserEvents& runner, const Node* node) {
     runner_ = &runner;
     node_ = node;
@@ -110,7 +110,7 @@ private:
   void record(const proto::Record& record);
   void progress(const proto::Progress& progress);
   void processes_known(const proto::ProcessesKnown& known);
-  void read_input(const proto::ReadInput& action);
+  void read_input(const input::ReadInput& action);
   void stop_self();
   void keep_tree(const proto::KeepTree& action);
   void read_hosts(std::uint32_t pes);

@@ -2,6 +2,7 @@
 #include "tests/memory/worst_cases.hpp"
 
 #include "debug/members.hpp"
+#include "input/members.hpp"
 #include "kvs/fence/members.hpp"
 #include "kvs/ring/members.hpp"
 #include "stacks/members.hpp"

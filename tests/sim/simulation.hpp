@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "input/events.hpp"
 #include "stacks/stack_frames.hpp"
 #include "staging/events.hpp"
 #include "tests/sim/dice.hpp"
@@ -167,7 +168,7 @@ protected:
   virtual stacks::Seen does(std::uint32_t /*process*/) { return {{"main", "work"}}; }
   virtual proto::Sight sight_of(std::uint32_t) { return proto::Sight::running; }
   /// The user's stdin, screen and keys.
-  virtual proto::InputRead user_input_read(const proto::ReadInput&) { return {{}, true}; }
+  virtual input::InputRead user_input_read(const input::ReadInput&) { return {{}, true}; }
   virtual Duration screen_stops() const { return ms(settings_.stop); }
   virtual Duration screen_goes_on() const { return ms(settings_.stop + settings_.stop_for); }
   virtual std::string signature(const proto::Sign&) { return {}; }
@@ -302,8 +303,8 @@ private:
   void perform(std::uint32_t id, const staging::ReadPiece& action, Duration& now);
   void perform(std::uint32_t id, const staging::FilesStaged& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
-  void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
-  void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);
+  void perform(std::uint32_t id, const input::RecallPipe& action, Duration& now);
+  void perform(std::uint32_t id, const input::ReadInput& action, Duration& now);
   void perform(std::uint32_t id, const proto::Sign& action, Duration& now);
   void perform(std::uint32_t id, const proto::StopSelf& action, Duration& now);
   void perform(std::uint32_t id, const proto::Show& action, Duration& now);
@@ -311,8 +312,8 @@ private:
   // Nothing is done for these; the derived class is told of them.
   void perform(std::uint32_t, const proto::StartPmix&, Duration&) {}
   void perform(std::uint32_t, const proto::DescribeTopology&, Duration&) {}
-  void perform(std::uint32_t, const proto::ResizeTerminal&, Duration&) {}
-  void perform(std::uint32_t, const proto::ReleaseKeys&, Duration&) {}
+  void perform(std::uint32_t, const input::ResizeTerminal&, Duration&) {}
+  void perform(std::uint32_t, const input::ReleaseKeys&, Duration&) {}
   void perform(std::uint32_t, const proto::ReadHosts&, Duration&) {}
   void perform(std::uint32_t, const proto::Say&, Duration&) {}
   void perform(std::uint32_t, const proto::StoreHostKey&, Duration&) {}

@@ -309,16 +309,17 @@ void Simulation::perform(std::uint32_t id, const SpoolRead& action, Duration& no
 
 void Simulation::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
   if (takes_input(action))
-    put(now, ToNode{id, InputWritten{action.process, static_cast<std::uint32_t>(action.bytes.size())}});
+    put(now,
+        ToNode{id, input::InputWritten{action.process, static_cast<std::uint32_t>(action.bytes.size())}});
 }
 
-void Simulation::perform(std::uint32_t id, const RecallPipe& action, Duration& now) {
-  put(now, ToNode{id, InputRecalled{input_left(action.process)}});
+void Simulation::perform(std::uint32_t id, const input::RecallPipe& action, Duration& now) {
+  put(now, ToNode{id, input::InputRecalled{input_left(action.process)}});
 }
 
 // ---- the user, and the end
 
-void Simulation::perform(std::uint32_t id, const ReadInput& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const input::ReadInput& action, Duration& now) {
   put(now, ToNode{id, user_input_read(action)});
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
-NODE = LOW + ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging", "tree/node")
+NODE = LOW + ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging", "input", "tree/node")
 IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix", "tree/io/stacks")
 VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/plan", "charmrun/debug", "charmrun/view")
 LAYERS = {
@@ -26,8 +26,9 @@ LAYERS = {
     "kvs/ring": LOW,
     "stacks": LOW,
     "staging": LOW,
+    "input": LOW,
     "debug": LOW,
-    "tree/node": LOW + ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging"),
+    "tree/node": LOW + ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging", "input"),
     "tree/io": LOW,
     "tree/io/link": LOW + ("tree/io",),
     "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
@@ -72,7 +73,7 @@ LIBRARIES = {
     "pmix": ("tree/io/pmix", "tests"),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
-    "fmt/": ("tree", "health", "ccs", "kvs", "stacks", "debug", "staging", "charmrun", "tests"),
+    "fmt/": ("tree", "health", "ccs", "kvs", "stacks", "debug", "staging", "input", "charmrun", "tests"),
 }
 
 # Standard C++ headers that pure code has no use for. (Headers with a '.' or '/' in their name are the system's: none is allowed there.)
@@ -156,7 +157,7 @@ BANNED_WORDS = (
 
 # Folders whose files are compiled together (ct_unity): those of tree/io are one library, those of charmrun two.
 UNITY = NODE + ("client-lib", "tree/io", "charmrun")
-SERVICES = ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging")  # one library
+SERVICES = ("health", "ccs", "kvs", "kvs/fence", "kvs/ring", "stacks", "debug", "staging", "input")  # one library
 # Folders of tests that are compiled together; what two of their files call the same is in two namespaces.
 TESTED_TOGETHER = ("tests/unit", "tests/io")
 

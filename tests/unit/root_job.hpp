@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,7 @@ public:
     void to(std::uint32_t process, wire::Message message) override {
       job_.processes.emplace_back(process, std::move(message));
     }
+    void give_up_launcher_of(std::uint32_t, Error why) override { throw std::logic_error(why.what); }
     void tell(const proto::RootNews& news) override { job_.news.push_back(news); }
 
   private:

@@ -264,9 +264,9 @@ Prepared SmallWorld::prepared(std::uint32_t id, const Prepare& action) {
   return answer;
 }
 
-InputRead SmallWorld::user_input_read(const ReadInput& action) {
+input::InputRead SmallWorld::user_input_read(const input::ReadInput& action) {
   ++reads;
-  InputRead read{user_input.substr(input_at_, action.bytes)};
+  input::InputRead read{user_input.substr(input_at_, action.bytes)};
   if (plan_.job.input.is_typed) read.bytes.resize(std::min(read.bytes.size(), read.bytes.find('\n') + 1));
   input_at_ += read.bytes.size();
   read.end = input_at_ == user_input.size();

@@ -236,7 +236,7 @@ private:
     return act ? act(process) : sim::Simulation::does(process);
   }
   proto::Sight sight_of(std::uint32_t process) override { return actors[process].sight; }
-  proto::InputRead user_input_read(const proto::ReadInput& action) override;
+  input::InputRead user_input_read(const input::ReadInput& action) override;
   Duration screen_stops() const override { return reader_stops; }
   Duration screen_goes_on() const override { return reader_goes_on; }
   std::string signature(const proto::Sign& action) override;

@@ -80,7 +80,7 @@ void HostEnds::on(const ProcessExited& event, HostTurn& turn) {
   const bool comes_again = job.loss.recovery == wire::Recovery::in_place &&
                            (process.successor.is_ordered() || event.code != 0 || event.signal != 0);
   const bool typed_for = event.process == job.input.process && !job.input.to_all && !comes_again;
-  if (typed_for && (job.terminal || job.input.is_typed)) turn.up.messages.emplace_back(wire::InputReturned{});
+  if (typed_for && (job.terminal || job.input.is_typed)) turn.up.news.emplace_back(InputReaderGone{});
   process.end.exit = event;
   waiting_exits_.insert(event.process);
   process.end.report_by = turn.now + kLastWords;

@@ -24,7 +24,17 @@ struct ProcessReplaced {
 };
 /// All processes are let go: they heed no request until there is a table.
 struct Regrouping {};
-using RootNews = std::variant<ProcessReplaced, Regrouping, Progress::ProcessRestart>;
+/// These processes are lost for good, and the job goes on without them.
+struct ProcessesLost {
+  std::vector<wire::ProcessSet::Range> processes;
+};
+/// The launcher of these processes, which was cut off, is reached again: what was on the way to or from them
+/// may be lost.
+struct ProcessesReached {
+  std::vector<wire::ProcessSet::Range> processes;
+};
+using RootNews =
+    std::variant<ProcessReplaced, Regrouping, ProcessesLost, ProcessesReached, Progress::ProcessRestart>;
 
 class RootTurn {
 public:
@@ -48,6 +58,8 @@ public:
   virtual void spread(wire::Message message) = 0;
   /// To the launcher of that process.
   virtual void to(std::uint32_t process, wire::Message message) = 0;
+  /// The launcher through which this process is reached has broken a rule, and is not heard any more.
+  virtual void give_up_launcher_of(std::uint32_t process, Error why) = 0;
   virtual void tell(const RootNews& news) = 0;
 
 private:

@@ -161,16 +161,11 @@ void Node::pass_on(const RootOrders& orders) {
     if (!handle(message, [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); }))
       hand_down(process, message);
   }
+  // Behind messages for single processes: what is spread also reaches those that are started again now.
   for (const wire::Message& message : orders.spread) run_->services.down(message, *this);
-  for (const wire::Message& message : orders.input) {  // also to who is started again now
-    handle(
-        message,  //
-        [&](const wire::Input& m) { run_->input.down(m, *this); },
-        [&](const wire::RecallInput& m) { run_->input.down(m, *this); });
+  for (const auto& [process, why] : orders.given_up) {
+    if (const auto link = way_to(process)) give_up(*link, why);
   }
-  if (const auto link = orders.liar ? way_to(*orders.liar) : std::nullopt)
-    give_up(*link,
-            Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
 }
 
 void Node::root_turn() {
@@ -223,7 +218,7 @@ void Node::end_takeover() {
   run_->gather.take_over(inherited, *this);
   search.even_out(inherited, *this);
   RootOrders orders;
-  root_->resume(inherited, *out_, orders);
+  root_->resume(inherited, now_, *out_, orders);
   pass_on(orders);
   for (wire::LinkLost& lost : search.untold(inherited)) tell_up(std::move(lost));
 }
@@ -287,7 +282,7 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
 void Node::forget(const Child& child, LinkId link) {
   output_->lost(link);
   run_->ccs.lost(child, link, *this);
-  run_->input.lost(link, *this);
+  run_->services.child_lost(child, link, *this);
 }
 
 /// `visibly`: how; null: we have heard nothing for too long, and whoever was to come has had that time, if it

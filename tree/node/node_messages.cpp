@@ -43,6 +43,8 @@ template <class E, class Part>
 concept HeardBy = requires(Part& part, E&& event, Turn& turn) {
   part.on(std::forward<E>(event), turn);
 };
+template <class N>
+concept HandledByServices = node::LauncherComponents<node::Services>::kHandles<N>;
 template <class E>
 concept OfClient = requires(const E& event) {
   event.client;
@@ -96,7 +98,6 @@ void Node::hear(Event event) {
         if (e.link != kParentLink) return give_up(e.link, e.error);
         if (launch_.has_begun()) tell_up(wire::LinkLost{host(), e.error, {}, true});
       },
-      [&](InputRead& e) { ask_root([&](RootOrders& orders) { root_->input(e, orders); }); },
       [&](UserSignal& e) { ask_root([&](RootOrders& o) { root_->signal(e.signal, now_, *out_, o); }); },
       [&](HostsRead& e) { ask_root([&](RootOrders&) { root_->hosts_read(e, now_); }); },
       [&](NextRun& e) {  // of a session whose run is over
@@ -112,9 +113,6 @@ void Node::hear(Event event) {
       [&]<HeardBy<health::Watch> E>(E& e) { watch_.on(e, *this); },
       [&]<HeardBy<OutputPart> E>(E& e) {
         if (output_) output_->on(std::move(e), *this);
-      },
-      [&]<HeardBy<InputPart> E>(E& e) {
-        if (place_.job) run_->input.on(e, *this);
       },
       [&]<HeardBy<SigningPart> E>(E& e) {
         if (place_.job) signing_.on(e, *this);
@@ -162,9 +160,6 @@ void Node::from_parent(const wire::Message& message) {
       message,  //
       [&](const wire::Welcome& m) { welcome(m); }, [&](const wire::Sweep& m) { begin_errand(m); },
       [&](const wire::Adopt& m) { begin_errand(m); }, [&](const wire::Assign& m) { launch_.down(m, *this); },
-      [&](const wire::Input& m) { run_->input.down(m, *this); },
-      [&](const wire::RecallInput& m) { run_->input.down(m, *this); },
-      [&](const wire::Resize& m) { run_->input.down(m, *this); },
       [&](const wire::Suspend& m) { suspend(m.on); },
       [&](const wire::Reshape& m) { host_part.down(m, *this); },
       [&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); },
@@ -244,11 +239,6 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
       each_of(OutputMessages{}, [&](auto& m) { output_->up(child, link, std::move(m), *this); }),
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
-      [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
-      [&](wire::InputReturned& m) {
-        if (root_ && !root_->can_take_back(m.bytes.size())) return give_up(link, Trust::lie());
-        tell_up(std::move(m));
-      },
       [&](wire::Done& m) { done(child, link, m); },
       [&](wire::Idle& m) {
         if (shutdown.up(child, m) && shutdown.is_idle()) hand_up(shutdown.idle());
@@ -287,9 +277,7 @@ void Node::tell(const News& news) {
   const Overloaded hear{
       [&](PipesRest pipes) { run_->host.hold_output(pipes.yes, *this); },
       [&](OutputStalls output) { root_->stalled(output.yes, now_); },
-      [&](ProcessGone process) { run_->input.gone(process.process, *this); },
-      [&](const FenceEntered& fence) { run_->services.notify(fence, *this); },
-      [&](const RingEntered& ring) { run_->services.notify(ring, *this); },
+      [&]<HandledByServices N>(const N& notice) { run_->services.notify(notice, *this); },
       [&](const RingDone& ring) { run_->host.ringed(ring, *this); },
       [&](const FenceDone& fence) { run_->host.fenced(fence, *this); },
       [&](HostIsClean) { run_->shutdown.cleaned(*this); },

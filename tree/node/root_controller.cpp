@@ -56,9 +56,9 @@ RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job
       start_(job_, hosts_, plan.could_drop),
       silences_(job_, hosts_),
       shown_lately_(plan.shows_output),
-      input_(job_),
       signals_(plan.int_ends),
       kvs_{{}, {job_, hosts_}},
+      services_(job_),
       orphan_bound_(job_->heartbeat),
       resizing_(job_, hosts_),
       time_limit_(plan.time_limit) {
@@ -73,7 +73,7 @@ RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job
   if (plan.takes_over) {
     judge_.take_over();
     start_.announce_nothing();
-    input_.end();
+    input().end();
   } else if (job_->is_numbered_late()) {
     numbering_.put_off();
   }
@@ -87,14 +87,14 @@ void RootController::begin(Instant now) {
   time_limit_.begin(now);
 }
 
-void RootController::resume(const InheritedState& inherited, Actions& out, RootOrders& orders) {
+void RootController::resume(const InheritedState& inherited, Instant now, Actions& out, RootOrders& orders) {
   judge_.resume(inherited);
   start_.resume(inherited.has_table);
   out.push_back(
       Say{Tone::info, fmt::format("this is the root of job {} from now on: {} processes on {} hosts",
                                   job_->id, job_->processes, hosts_.size())});
-  if (job_->input.process < job_->processes || job_->input.to_all)
-    orders.input.emplace_back(wire::Input{{}, true});
+  Turn turn{*this, now, out, orders};
+  input().resume(turn);
 }
 
 void RootController::facts(wire::Facts facts, Instant now) {
@@ -141,8 +141,6 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
         const std::string who = m.host < hosts_.size() ? hosts_[m.host].name : "a launcher";
         out.push_back(Say{m.for_everybody ? Tone::info : Tone::verbose, who + ": " + m.text});
       },
-      [&](const wire::InputTaken& m) { input_.on(m); },
-      [&](const wire::InputReturned& m) { input_.on(m, out); },
       [&](const wire::Stamps& m) { out.push_back(Record{m}); },
       [&](const wire::Checkup& m) { out.push_back(Examined{m}); },
       [&](const wire::Rejoined& m) {
@@ -155,7 +153,10 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
           crashes_.on(m, now);
       },
       [&](const wire::CcsAnswer& m) {
-        if (ccs_ && !ccs_->on(m, now, out, orders.process)) orders.liar = m.process;
+        if (ccs_ && !ccs_->on(m, now, out, orders.process))
+          turn.give_up_launcher_of(
+              m.process,
+              Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
       },
       [&](const wire::Inquiry& m) { Inquiries::on(m, orders.process); },
       [&](const wire::InquiryReply& m) { Inquiries::on(m, orders.process); },
@@ -170,7 +171,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
         silences_.on(m, now);
       },
       [&](const wire::Left& m) { resizing_.on(m); }, [&](const wire::PesWanted& m) { resizing_.on(m); },
-      [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); });
+      [&](const wire::ScanUp& m) { input().scan(m, turn); });
 }
 
 namespace {
@@ -203,8 +204,8 @@ void RootController::repaired(const wire::Reached& reached, Instant now, Actions
   if (reached.host < hosts_.size())
     out.push_back(
         Say{Tone::info, hosts_[reached.host].name + ": its launcher, which was cut off, is reached again"});
-  if (ccs_) ccs_->cut_off(reached.processes, now, out, orders.process);
-  input_.cut_off(reached.processes, orders.of_input());
+  Turn turn{*this, now, out, orders};
+  turn.tell(ProcessesReached{reached.processes});
 }
 
 void RootController::signal(int signal, Instant now, Actions& out, RootOrders& orders) {

@@ -31,7 +31,6 @@
 #include "tree/job/run_plan.hpp"
 #include "tree/job/start_report.hpp"
 #include "tree/job/time_limit.hpp"
-#include "tree/job/user_input.hpp"
 #include "tree/job/user_signals.hpp"
 #include "tree/node/root_plan.hpp"
 #include "tree/node/services.hpp"
@@ -46,16 +45,13 @@ struct RootOrders {
   bool start = false;                                            // or: every host starts those that it has
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
-  std::vector<wire::Message> spread;                             // each by its part
-  std::vector<wire::Message> input;  // Input and RecallInput, to whom the input goes
+  std::vector<wire::Message> spread;                             // each by its component
   std::optional<wire::End> end;
-  bool relaunch = false;                 // RootController::next_run is due
-  std::optional<bool> suspend;           // or go on; after all else
-  std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
-  std::vector<Host> new_hosts;           // ... and these join
-  std::optional<std::uint32_t> liar;     // whoever speaks for this process is not to be heard any more
-
-  proto::UserInput::Orders of_input() { return {input, process}; }
+  bool relaunch = false;                                  // RootController::next_run is due
+  std::optional<bool> suspend;                            // or go on; after all else
+  std::optional<wire::Reshape> reshape;                   // the hosts that there are get other processes ...
+  std::vector<Host> new_hosts;                            // ... and these join
+  std::vector<std::pair<std::uint32_t, Error>> given_up;  // processes, whose launchers are not to be heard
 };
 
 class RootController {
@@ -78,7 +74,7 @@ public:
   void begin(Instant now);
   bool has_begun() const { return start_.begun_at() != kNever; }
   /// As Judge. What was on its way to the root that was lost, input among it, does not come any more.
-  void resume(const proto::InheritedState& inherited, proto::Actions& out, RootOrders& orders);
+  void resume(const proto::InheritedState& inherited, Instant now, proto::Actions& out, RootOrders& orders);
   /// The job is over.
   void refuse(const Error& error) { judge_.refuse(error); }
   void facts(wire::Facts facts, Instant now);
@@ -86,11 +82,6 @@ public:
   void output(wire::Output output, proto::Actions& out);
   /// Any other message from below that is for the root alone.
   void message(const wire::Message& message, Instant now, proto::Actions& out, RootOrders& orders);
-  void input(const proto::InputRead& event, RootOrders& orders) {
-    input_.on(event, has_reader(), orders.of_input());
-  }
-  /// So many bytes of the input may come back.
-  bool can_take_back(std::size_t bytes) const { return input_.can_take_back(bytes); }
   /// ClientOpened, ClientBytes and ClientClosed: of CCS.
   template <class E>
   void on(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
@@ -147,6 +138,9 @@ private:
     void to(std::uint32_t process, wire::Message message) override {
       orders_.process.emplace_back(process, std::move(message));
     }
+    void give_up_launcher_of(std::uint32_t process, Error why) override {
+      orders_.given_up.emplace_back(process, std::move(why));
+    }
     void tell(const proto::RootNews& news) override;
 
   private:
@@ -162,13 +156,14 @@ private:
   void deliver_table(Turn& turn, proto::Actions& out, RootOrders& orders);
   void resize(Turn& turn, RootOrders& orders);
   void recover(Turn& turn, RootOrders& orders);
-  void go_on(Instant now, proto::Actions& out, RootOrders& orders);
-  void tell_verdict(Instant now, proto::Actions& out, RootOrders& orders);
+  void go_on(Turn& turn, RootOrders& orders);
+  void tell_verdict(Turn& turn, proto::Actions& out, RootOrders& orders);
   void restart(Instant now, proto::Actions& out, RootOrders& orders);
   bool cancel_restart();
   bool is_restarting() const { return restart_ && restart_->is_due(); }
   bool stays() const;
   bool has_reader() const;
+  input::InputRoot& input() { return services_.of<input::InputService>(); }
 
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
@@ -184,7 +179,6 @@ private:
   std::optional<proto::ProgressReport> progress_;  // if somebody looks at it
   proto::SilenceReport silences_;
   ShownLately shown_lately_;
-  proto::UserInput input_;
   proto::UserSignals signals_;
   std::optional<ccs::Router> ccs_;
   struct {

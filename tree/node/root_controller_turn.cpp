@@ -14,15 +14,22 @@ namespace charmtree {
 using namespace proto;
 using stacks::StacksFor;
 
-/// Where single processes are started again, what of the input was under way to the old one is given up.
 void RootController::Turn::tell(const RootNews& news) {
   const Overloaded act{
       [&](const ProcessReplaced& replaced) {
         if (root_.ccs_) root_.ccs_->gone(replaced.process, now(), out_, orders_.process);
-        if (root_.in_place_) root_.input_.restarts(replaced.process);
+        root_.services_.notify(replaced, *this);
       },
       [&](const Regrouping&) {
         if (root_.ccs_) root_.ccs_->start({}, now(), out_, orders_.process);
+      },
+      [&](const ProcessesLost& lost) {
+        if (root_.ccs_) root_.ccs_->lost(lost.processes, now(), out_, orders_.process);
+        root_.services_.notify(lost, *this);
+      },
+      [&](const ProcessesReached& reached) {
+        if (root_.ccs_) root_.ccs_->cut_off(reached.processes, now(), out_, orders_.process);
+        root_.services_.notify(reached, *this);
       },
       [&](const Progress::ProcessRestart& restart) {
         if (root_.progress_) root_.progress_->on(restart);
@@ -64,7 +71,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   deliver_table(turn, out, orders);
   resize(turn, orders);
   recover(turn, orders);
-  go_on(now, out, orders);
+  go_on(turn, orders);
   report_failures(judge_, now, out);
   const bool somebody_is_lost = in_place_ && in_place_->in_progress();
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
@@ -79,8 +86,8 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
     status.silent = silences_.count();
     progress_->turn(std::move(status), std::move(failures), out);
   }
-  input_.turn(has_reader(), judge_.verdict().has_value(), out, orders.of_input());
-  if (judge_.verdict()) tell_verdict(now, out, orders);
+  input().serve(has_reader(), turn);
+  if (judge_.verdict()) tell_verdict(turn, out, orders);
   restart(now, out, orders);
   const bool can_be_suspended = job_->checkup || judge_.launch().all_up() || judge_.verdict();
   if (const auto on = signals_.turn(orders.end.has_value(), can_be_suspended)) orders.suspend = on;
@@ -136,20 +143,19 @@ void RootController::resize(Turn& turn, RootOrders& orders) {
 void RootController::recover(Turn& turn, RootOrders& orders) {
   if (!in_place_) return crashes_.turn(turn);
   for (wire::Restart& restart : in_place_->turn(start_.absent(), turn)) {
-    restart.input_ended = input_.has_ended_for(restart.process);
+    restart.input_ended = input().has_ended_for(restart.process);
     orders.process.emplace_back(restart.process, restart);
   }
 }
 
 /// Processes are lost, and the job goes on: who hears of it.
-void RootController::go_on(Instant now, Actions& out, RootOrders& orders) {
+void RootController::go_on(Turn& turn, RootOrders& orders) {
   for (const Loss& loss : judge_.take_losses()) {
-    if (!loss.line.empty()) out.push_back(Say{Tone::error, loss.line});
-    if (ccs_) ccs_->lost(loss.processes, now, out, orders.process);
-    input_.lost(loss.processes, out);
+    if (!loss.line.empty()) turn.say(Tone::error, loss.line);
+    turn.tell(ProcessesLost{loss.processes});
     if (progress_) progress_->on(loss);
   }
-  if (auto lost = judge_.tell_losses(now)) orders.everyone.emplace_back(std::move(*lost));
+  if (auto lost = judge_.tell_losses(turn.now())) orders.everyone.emplace_back(std::move(*lost));
 }
 
 /// What is read of the user's input now comes to somebody. Of copies all wait until each one has its reader.
@@ -174,7 +180,7 @@ void end_ccs(ccs::Router& ccs, const Ending& why, Actions& out) {
 
 }  // namespace
 
-void RootController::tell_verdict(Instant now, Actions& out, RootOrders& orders) {
+void RootController::tell_verdict(Turn& turn, Actions& out, RootOrders& orders) {
   const Verdict& verdict = *judge_.verdict();
   if (end_.is_new()) {
     const Tone tone = verdict.why.cause == Cause::user_signal ? Tone::info : Tone::error;
@@ -182,10 +188,10 @@ void RootController::tell_verdict(Instant now, Actions& out, RootOrders& orders)
     if (job_->processes > 1) shown_lately_.say_last_words(verdict.why, out);  // one alone has just said them
     if (ccs_) end_ccs(*ccs_, verdict.why, out);
     silences_.decided();
-    if (restart_ && restart_->consider(*job_, judge_, start_.begun_at(), now, out) && progress_)
+    if (restart_ && restart_->consider(*job_, judge_, start_.begun_at(), turn.now(), out) && progress_)
       progress_->restarts(verdict.why);
     if (!is_restarting()) time_limit_.lift();
-    if (job_->terminal) out.push_back(ReleaseKeys{});
+    input().release_keys(turn);
   }
   if (services_.of<stacks::StacksService>().holds_end(verdict)) return;
   if (auto end = end_.order(verdict, is_restarting() || stays())) orders.end = end;
@@ -238,7 +244,6 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
   next->restart_ = restart_->next_run();
   next->start_.take_over(start_);
   next->new_host_keys_ = std::move(new_host_keys_);
-  next->input_.take_over(input_);
   next->signals_.take_over(signals_);
   next->services_.take_over(std::move(services_));
   next->orphan_bound_.take_over(orphan_bound_);

@@ -7,7 +7,6 @@
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
 #include "tree/job/host_part.hpp"
-#include "tree/job/input_part.hpp"
 #include "tree/job/shutdown.hpp"
 #include "tree/node/services.hpp"
 
@@ -20,7 +19,6 @@ struct RunParts {
   proto::HostPart host;
   proto::GatherPart gather;
   node::LauncherComponents<node::Services> services;
-  proto::InputPart input;
   proto::CcsPart ccs;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;

@@ -3,7 +3,8 @@
 //   using Messages = wire::MessageList<...>;   that no other service has
 //   using Launcher = ...;                      its component on each launcher (tree/turn/turn.hpp)
 // and, as far as it has them,
-//   using Root = ...;                          its component at the root (tree/job/root_turn.hpp)
+//   using Root = ...;                          its component at the root (tree/job/root_turn.hpp), which is
+//                                              made of the job if it can be
 //   using Events = TypeList<...>;              from the shell, for one of the two
 //   using Actions = TypeList<...>;             for the shell (tree/io/host/runner.cpp)
 // A message or an event that no component of its service handles does not compile.
@@ -11,7 +12,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "tree/base/type_list.hpp"
@@ -114,18 +117,22 @@ public:
   bool on(proto::Event& event, proto::Turn& turn) {
     return (on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...);
   }
+  template <class Notice>
+  static constexpr bool kHandles = (Handles<typename Services::Launcher, Notice, proto::Turn> || ...);
   /// Passes a notice to the components that handle it: at least one.
   template <class Notice>
-  void notify(const Notice& notice, proto::Turn& turn) {
-    static_assert((Handles<typename Services::Launcher, Notice, proto::Turn> || ...));
-    (notify_one<Services>(notice, turn), ...);
-  }
+  requires kHandles<Notice>
+  void notify(const Notice& notice, proto::Turn& turn) { (notify_one<Services>(notice, turn), ...); }
   /// A run of the program begins.
   void begin(proto::Turn& turn) { (begin_one<Services>(turn), ...); }
+  /// Nothing is awaited from this child any more.
+  void child_lost(const proto::Child& child, proto::LinkId link, proto::Turn& turn) {
+    (child_lost_one<Services>(child, link, turn), ...);
+  }
   /// The parent is lost.
   void parent_lost(proto::Turn& turn) { (parent_lost_one<Services>(turn), ...); }
   /// Does what is due at the end of a turn, in the order of the list.
-  void turn(proto::Turn& turn) { (of<Services>().turn(turn), ...); }
+  void turn(proto::Turn& turn) { (turn_one<Services>(turn), ...); }
   /// Returns the earliest deadline in the job's time.
   Instant next_deadline() const {
     Instant deadline = kNever;
@@ -207,8 +214,18 @@ private:
     if constexpr (Handles<typename Service::Launcher, Notice, proto::Turn>) of<Service>().on(notice, turn);
   }
   template <class Service>
+  void turn_one([[maybe_unused]] proto::Turn& turn) {
+    if constexpr (requires { of<Service>().turn(turn); }) of<Service>().turn(turn);
+  }
+  template <class Service>
   void begin_one([[maybe_unused]] proto::Turn& turn) {
     if constexpr (requires { of<Service>().begin(turn); }) of<Service>().begin(turn);
+  }
+  template <class Service>
+  void child_lost_one([[maybe_unused]] const proto::Child& child, [[maybe_unused]] proto::LinkId link,
+                      [[maybe_unused]] proto::Turn& turn) {
+    if constexpr (requires { of<Service>().child_lost(child, link, turn); })
+      of<Service>().child_lost(child, link, turn);
   }
   template <class Service>
   void parent_lost_one([[maybe_unused]] proto::Turn& turn) {
@@ -232,6 +249,8 @@ class RootComponents;
 template <class... Services>
 class RootComponents<ServiceList<Services...>> {
 public:
+  explicit RootComponents(const std::shared_ptr<const wire::JobSpec>& job) : all_(Part<Services>(job)...) {}
+
   /// Handles a message that has come to the root. Returns false if no component at the root does.
   bool up(const wire::Message& message, proto::RootTurn& turn) {
     return (up_one_of<Services>(message, turn, typename Services::Messages{}) || ...);
@@ -244,6 +263,12 @@ public:
   void on(const proto::Event& event, proto::RootTurn& turn) {
     static_cast<void>((on_one_of<Services>(event, turn, typename EventsOf<Services>::List{}) || ...));
   }
+  template <class Notice>
+  static constexpr bool kHandles = (Handles<typename RootOf<Services>::Type, Notice, proto::RootTurn> || ...);
+  /// Passes a notice to the components that handle it: at least one.
+  template <class Notice>
+  requires kHandles<Notice>
+  void notify(const Notice& notice, proto::RootTurn& turn) { (notify_one<Services>(notice, turn), ...); }
   /// Does what is due at the end of a turn, in the order of the list.
   void turn(proto::RootTurn& turn) { (turn_one<Services>(turn), ...); }
   /// Takes over from the last run of the program.
@@ -261,7 +286,12 @@ public:
 private:
   template <class Service>
   struct Part {
-    typename RootOf<Service>::Type root;
+    using Root = typename RootOf<Service>::Type;
+    explicit Part(const std::shared_ptr<const wire::JobSpec>& job) requires(
+        std::is_constructible_v<Root, decltype(job)>)
+        : root(job) {}
+    explicit Part(const std::shared_ptr<const wire::JobSpec>&) {}
+    Root root;
   };
 
   template <class Service, class... Ms>
@@ -294,6 +324,11 @@ private:
       return true;
     }
     return false;
+  }
+  template <class Service, class Notice>
+  void notify_one(const Notice& notice, proto::RootTurn& turn) {
+    if constexpr (Handles<typename RootOf<Service>::Type, Notice, proto::RootTurn>)
+      of<Service>().on(notice, turn);
   }
   template <class Service>
   void turn_one([[maybe_unused]] proto::RootTurn& turn) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "debug/service.hpp"
+#include "input/service.hpp"
 #include "kvs/fence/service.hpp"
 #include "kvs/ring/service.hpp"
 #include "stacks/service.hpp"
@@ -14,7 +15,7 @@
 namespace charmtree::node {
 
 using Services = ServiceList<kvs::FenceService, kvs::RingService, stacks::StacksService, debug::DebugService,
-                             debug::ToolService, staging::StagingService>;
+                             debug::ToolService, staging::StagingService, input::InputService>;
 
 /// All messages between launchers.
 using Messages = JoinedLists<wire::CoreMessages, Services::Messages>;

@@ -183,11 +183,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       [&](const wire::Checkup& m) {
         return seat.job.checkup && !subtree.find(m.host)->answered &&
                !is_told(m.host, Subtree::Told::checkup) && m.errors.size() <= wire::Checkup::kMaxErrors;
-      },
-      [&](const wire::InputTaken&) {
-        return seat.job.input.to_all || subtree.owns_process(link, seat.job.input.process);
-      },
-      [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input.process); });
+      });
 }
 
 bool has_clock(const wire::Message& message) {

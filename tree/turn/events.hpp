@@ -151,32 +151,10 @@ struct ClientClosed {
   ClientId client;
   bool listens = false;  // a client of the job that may only have said all: its connection is still there
 };
-/// Root: bytes of the user's stdin; `end` with the last.
-struct InputRead {
-  using Family = Event;
-  std::string bytes;
-  bool end = false;
-};
-/// The pipe of a process took this many bytes of its input (of typed input: the process has read them).
-struct InputWritten {
-  using Family = Event;
-  std::uint32_t process;
-  std::uint32_t bytes;
-};
-/// Answer to RecallPipe.
-struct InputRecalled {
-  using Family = Event;
-  std::string bytes;
-};
 /// Root: answer to a Show with output that wants a receipt.
 struct Shown {
   using Family = Event;
   std::uint32_t process;
-};
-/// Root: the window of the user's terminal has another size.
-struct WindowResized {
-  using Family = Event;
-  wire::WindowSize size;
 };
 /// Root: of what was shown so much more (output_cost) has been written, or will never be.
 struct OutputWritten {
@@ -265,12 +243,12 @@ struct Tick {
   using Family = Event;
 };
 
-using CoreEvents = TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                            ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
-                            ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
-                            Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                            LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, ClientSeen,
-                            MpiLoaded, TopologyDescribed, NextRun, SessionEnds, Tick>;
+using CoreEvents =
+    TypeList<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+             ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+             ClientBytes, ClientClosed, Shown, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
+             LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, ClientSeen, MpiLoaded,
+             TopologyDescribed, NextRun, SessionEnds, Tick>;
 /// Calls f with the event as the type of CoreEvents that it has.
 template <class F>
 auto dispatch(F&& f, Event& event) {
@@ -438,24 +416,12 @@ struct WriteInput {
   std::string bytes;
   bool end;
 };
-/// Take back what the input process has not read. Answer InputRecalled.
-struct RecallPipe {
-  using Family = Action;
-  std::uint32_t process;
-};
-/// The terminal of the input process gets this size.
-struct ResizeTerminal {
-  using Family = Action;
-  std::uint32_t process;
-  wire::WindowSize size;
-};
 using CoreActions =
     TypeList<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
              StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
              DrainOutput, PauseOutput, PauseClient, LookAtClient, LookForMpi, SpoolWrite, SpoolRead,
-             WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say,
-             Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown,
-             RunOver, KeepTree, Finish>;
+             WriteInput, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver,
+             AllInitialised, Examined, Progress, ProcessesKnown, RunOver, KeepTree, Finish>;
 /// Calls f with the action as the type of CoreActions that it has.
 template <class F>
 auto dispatch(F&& f, Action& action) {

@@ -6,6 +6,7 @@
 //   void on(Event, Turn&)                            what happened on this host
 //   void turn(Turn&)                                 once, at the end of each turn
 //   void begin(Turn&)                                a run of the program begins
+//   void child_lost(const Child&, LinkId, Turn&)     nothing is awaited from this child any more
 //   void parent_lost(Turn&)                          the parent is lost
 //   Instant next_deadline() const, next_real_deadline() const
 // What it may use while it handles one of these is its Turn. Parts do not know each other: what one must tell
@@ -82,6 +83,8 @@ struct ParentReplaced {
 struct ProcessGone {
   std::uint32_t process;
 };
+/// The process for which the user types has ended, and is not started again.
+struct InputReaderGone {};
 /// Nothing of the run is left on this host.
 struct HostIsClean {};
 /// What this launcher was started for alone is done.
@@ -92,8 +95,8 @@ struct FilesOnTheirWay {
 };
 using AnyNews =
     AnyOf<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached, LauncherClaimed,
-          LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone, HostIsClean,
-          ErrandDone, FilesOnTheirWay, FenceEntered, FenceDone, RingEntered, RingDone>;
+          LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced, ProcessGone, InputReaderGone,
+          HostIsClean, ErrandDone, FilesOnTheirWay, FenceEntered, FenceDone, RingEntered, RingDone>;
 struct News : AnyNews {
   using AnyNews::AnyNews;
 };
@@ -105,6 +108,7 @@ enum class WayUp : std::uint8_t {
   gone,
 };
 
+class Child;
 class Launch;
 class HostProcesses;
 struct RunProgress;

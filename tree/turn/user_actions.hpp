@@ -21,17 +21,6 @@
 
 namespace charmtree::proto {
 
-/// Root: read at most this many bytes of the user's stdin. Answer InputRead. `keys`: from a terminal, every
-/// key as it is typed, control keys too.
-struct ReadInput {
-  using Family = Action;
-  std::uint32_t bytes;
-  bool keys = false;
-};
-/// Root: keys are the user's own again: nobody takes them any more.
-struct ReleaseKeys {
-  using Family = Action;
-};
 /// Root: send what is queued (bounded time), then stop this process, as Ctrl-Z does, unless it is to go on
 /// again by then.
 struct StopSelf {

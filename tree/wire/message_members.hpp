@@ -11,6 +11,7 @@
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/table_members.hpp"
+#include "tree/wire/window_members.hpp"
 
 namespace charmtree::wire {
 
@@ -82,7 +83,6 @@ CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)
 CT_MEMBERS(HostTopology, s.first_host, s.hosts, s.topology)
 CT_MEMBERS(Binding, s.by, s.unit, s.first, s.count, s.pus)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
-CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(Heartbeat, s.interval, s.gone_after, s.orphan_after)
 CT_MEMBERS(SilenceRules, s.after, s.kills)
@@ -109,8 +109,6 @@ CT_MEMBERS(TableDown, s.table)
 CT_MEMBERS(Release, s.kind)
 CT_MEMBERS(Receipt, s.process)
 CT_MEMBERS(ScanReply, s.process, s.input)
-CT_MEMBERS(Input, s.bytes, s.end)
-CT_MEMBERS(RecallInput, )
 CT_MEMBERS(End, s.mode, s.signal, s.stay)
 CT_MEMBERS(Relaunch, s.job)
 CT_MEMBERS(ForwardSignal, s.signal)
@@ -140,7 +138,6 @@ CT_MEMBERS(Beat, )
 CT_MEMBERS(Punctual, s.yes)
 CT_MEMBERS(BeatUp, )
 CT_MEMBERS(WasPunctual, )
-CT_MEMBERS(Resize, s.size)
 CT_MEMBERS(Regroup, )
 CT_MEMBERS(Reshape, s.shares, s.arguments)
 CT_MEMBERS(QueuePairs, s.first_source, s.sources, s.first_target, s.targets, s.pairs)
@@ -185,8 +182,6 @@ CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
 CT_MEMBERS(HandBack, s.hosts)
 CT_MEMBERS(NewHostKey, s.host, s.key)
 CT_MEMBERS(Note, s.host, s.text, s.for_everybody)
-CT_MEMBERS(InputTaken, s.bytes)
-CT_MEMBERS(InputReturned, s.bytes)
 CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
 CT_MEMBERS(LinkLost, s.host, s.error, s.processes, s.lives, s.hosts, s.unbounded)
 CT_MEMBERS(Fenced, s.host)

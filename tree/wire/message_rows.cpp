@@ -18,8 +18,6 @@ CT_MESSAGE_TYPE(TableDown, down());
 CT_MESSAGE_TYPE(Release, down());
 CT_MESSAGE_TYPE(Receipt, down());
 CT_MESSAGE_TYPE(ScanReply, down());
-CT_MESSAGE_TYPE(Input, down());
-CT_MESSAGE_TYPE(RecallInput, down());
 CT_MESSAGE_TYPE(End, down());
 CT_MESSAGE_TYPE(Sweep, down());
 CT_MESSAGE_TYPE(Numbers, down());
@@ -28,7 +26,6 @@ CT_MESSAGE_TYPE(Restart, down());
 CT_MESSAGE_TYPE(Recover, down());
 CT_MESSAGE_TYPE(Admit, down());
 CT_MESSAGE_TYPE(CcsForward, down());
-CT_MESSAGE_TYPE(Resize, down());
 CT_MESSAGE_TYPE(Regroup, down());
 CT_MESSAGE_TYPE(Reshape, down());
 CT_MESSAGE_TYPE(QueuePairsDown, down());
@@ -59,8 +56,6 @@ CT_MESSAGE_TYPE(AbortUp, up(process<&AbortUp::process>).most(kPiece));
 CT_MESSAGE_TYPE(HandBack, up(judged).most(kList));
 CT_MESSAGE_TYPE(NewHostKey, up(judged).most(kKey));
 CT_MESSAGE_TYPE(Note, up(host<&Note::host>).uncounted());
-CT_MESSAGE_TYPE(InputTaken, up(judged).uncounted());
-CT_MESSAGE_TYPE(InputReturned, up(judged).most(kPiece));
 CT_MESSAGE_TYPE(Stamps, up(host<&Stamps::host>, judged));
 CT_MESSAGE_TYPE(
     LinkLost,

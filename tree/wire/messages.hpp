@@ -81,16 +81,6 @@ struct ScanReply {
   std::uint32_t process = 0;
   std::string input;
 };
-/// The user's stdin for job.input.process, or for all.
-struct Input {
-  CT_MESSAGE(down, 6);
-  std::string bytes;
-  bool end = false;
-};
-/// Give back what input_process has not read: somebody used scanf.
-struct RecallInput {
-  CT_MESSAGE(down, 7);
-};
 enum class EndMode : std::uint8_t {
   finish,  // the program is done: let clients go, after the grace SIGKILL what is left
   stop,    // ask with `signal`, after the grace SIGKILL
@@ -202,11 +192,6 @@ struct SignReply {
   std::uint32_t launcher = 0;  // its host
   std::uint32_t login = 0;     // its own number
   std::string signature;       // without the algorithm's name; empty: refused
-};
-/// The window of the user's terminal has another size; so has that of job.input.process.
-struct Resize {
-  CT_MESSAGE(down, 16);
-  WindowSize size;
 };
 
 /// So long are the pieces of CCS requests and answers, so that other messages pass between them.
@@ -406,16 +391,6 @@ struct Note {
   std::string text;
   bool for_everybody = false;  // not only with ++verbose
 };
-/// input_process (of copies: everybody below) took this many bytes more / gave these back.
-struct InputTaken {
-  CT_MESSAGE(to_root, 54);
-  std::uint32_t bytes = 0;
-};
-/// Also when its terminal is gone with it.
-struct InputReturned {
-  CT_MESSAGE(to_root, 55);
-  std::string bytes;
-};
 /// One launcher's start-up times. Each launcher that hands it up maps the instants to its own clock.
 struct Stamps {
   CT_MESSAGE(to_root, 56);
@@ -499,14 +474,13 @@ struct WasPunctual {
 };
 
 using CoreMessages =
-    MessageList<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
-                Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Inquired,
-                Answered, WorldBegun, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined,
-                CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed,
-                Taken, Reached, Idle, Confirmed, Fenced, Silence, Inquiry, InquiryReply, NameInquiry,
+    MessageList<Welcome, Assign, TableDown, Release, Receipt, ScanReply, End, Sweep, Numbers, SignReply,
+                Restart, Recover, Admit, CcsForward, Regroup, Reshape, QueuePairsDown, ForwardSignal, Suspend,
+                OutputCredit, CcsSpread, Lost, Beat, Punctual, Renewed, Readmit, OutputTaken, Resend, Adopt,
+                Relayed, Claim, Relaunch, Moved, Inquired, Answered, WorldBegun, Hello, Facts, Output, ScanUp,
+                AbortUp, HandBack, NewHostKey, Note, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
+                Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting,
+                Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, Inquiry, InquiryReply, NameInquiry,
                 WorldWanted>;
 inline constexpr MessageTypes kCoreTypes{CoreMessages{}};
 

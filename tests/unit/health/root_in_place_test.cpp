@@ -38,14 +38,14 @@ public:
     turn();
   }
   void reads(const std::string& bytes, bool end = false) {
-    controller.input({bytes, end}, orders);
+    controller.on(input::InputRead{bytes, end}, false, now, out, orders);
     turn();
   }
   void forget() {
     out.clear();
     orders = {};
   }
-  bool wants_input() const { return !only<ReadInput>(out).empty(); }
+  bool wants_input() const { return !only<input::ReadInput>(out).empty(); }
   std::vector<wire::Restart> restarts() const {
     std::vector<wire::Restart> all;
     for (const auto& [process, message] : orders.process) {
@@ -53,7 +53,7 @@ public:
     }
     return all;
   }
-  std::vector<wire::Input> inputs() const { return only<wire::Input>(orders.input); }
+  std::vector<input::Input> inputs() const { return only<input::Input>(orders.spread); }
 
   Instant now{10s};
   Actions out;
@@ -136,16 +136,17 @@ TEST_CASE("the end of the input is said again to a host that was cut off", "[los
   facts.hosts_up = {0, 1};
   controller.facts(std::move(facts), Instant{1s});
   const bool has_ended = GENERATE(false, true);
-  controller.input({"some", has_ended}, orders);
+  controller.on(input::InputRead{"some", has_ended}, false, Instant{1s}, out, orders);
+  controller.turn(Instant{1s}, out, orders);
   orders = {};
   SECTION("to the host of the process that gets it") {
     controller.message(wire::Reached{0, {{0, 0}}}, Instant{1s}, out, orders);
-    REQUIRE(orders.input.size() == (has_ended ? 1 : 0));
-    if (has_ended) CHECK(get<wire::Input>(orders.input[0]).end);
+    REQUIRE(orders.spread.size() == (has_ended ? 1 : 0));
+    if (has_ended) CHECK(get<input::Input>(orders.spread[0]).end);
   }
   SECTION("to no other one") {
     controller.message(wire::Reached{1, {{1, 1}}}, Instant{1s}, out, orders);
-    CHECK(orders.input.empty());
+    CHECK(orders.spread.empty());
   }
 }
 

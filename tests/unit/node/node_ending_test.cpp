@@ -193,7 +193,7 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       wire::SignRequest{4, 1, 1, "x"},
       wire::SignRequest{99, 1, 1, "x"},
       wire::SignReply{0, 1, "x"},  // of the wrong direction
-      wire::InputReturned{"x"},
+      input::InputReturned{"x"},
       wire::Done{{4}},
       wire::Swept{1},
       wire::End{},  // of the wrong direction
@@ -202,7 +202,7 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
   for (std::size_t i = 0; i < forged.size(); ++i) {
     CAPTURE(i);
     // The first of each pair of hosts is below the root; the job's input goes to process 0, below host 0.
-    const std::uint32_t liar = holds_alternative<wire::InputReturned>(forged[i]) ? 3 : 0;
+    const std::uint32_t liar = holds_alternative<input::InputReturned>(forged[i]) ? 3 : 0;
     SmallWorld world{{.hosts = 6, .shape = {2, 2}}};
     run_for_good(world);
     world.at(kRunning, [&] { world.forge(liar, forged[i]); });

@@ -60,7 +60,7 @@ TEST_CASE("each process gets a copy, and no more is read than the slowest takes"
     world.actors[13].deaf = true;
     world.actors[13].life = 50s;
     world.run(49s);
-    for (const Actor& actor : world.actors) CHECK(actor.input.size() == UserInput::kWindow);
+    for (const Actor& actor : world.actors) CHECK(actor.input.size() == input::InputRoot::kWindow);
     world.run();
     for (const Actor& actor : world.actors) {
       if (!actor.deaf) CHECK(actor.input == world.user_input);
@@ -72,7 +72,7 @@ TEST_CASE("each process gets a copy, and no more is read than the slowest takes"
 TEST_CASE("a scanf takes back the copy of the input process, and ends the others", "[input]") {
   SmallWorld world{{.hosts = 4, .slots = {2}, .shape = {1, 0}, .input_to_all = true}};
   // Its end is far, and process 0 has read nothing: a pipe and a launcher would hold no more than that.
-  world.user_input = "12 34\n" + long_text(UserInput::kMostTakenBack - 100);
+  world.user_input = "12 34\n" + long_text(input::InputRoot::kMostTakenBack - 100);
   world.actors[5].scan_format = "%d %d";
   world.run();
   REQUIRE(world.result);

@@ -70,11 +70,11 @@ TEST_CASE("input for a process whose launcher has left goes nowhere", "[node]") 
     facts.hosts_up = {link - 1};
     bench.on(LinkMessage{link, facts});
   }
-  REQUIRE(bench.count<ReadInput>() == 1);
+  REQUIRE(bench.count<input::ReadInput>() == 1);
   bench.on(UserSignal{2});
   bench.on(LinkMessage{1, wire::Done{}});
 
-  bench.on(InputRead{"too late", false});
+  bench.on(input::InputRead{"too late", false});
 
   CHECK(bench.out.empty());  // nor is more of it asked for
 }

@@ -150,11 +150,12 @@ struct Scans {
   void recalled(const std::string& bytes) {
     Actions out;
     RootOrders orders;
-    fixture.controller.message(wire::InputReturned{bytes}, Instant{}, out, orders);
+    fixture.controller.message(input::InputReturned{bytes}, Instant{}, out, orders);
   }
   void reads(const std::string& bytes, bool end = false) {
     RootOrders orders;
-    fixture.controller.input({bytes, end}, orders);
+    Actions out;
+    fixture.controller.on(input::InputRead{bytes, end}, false, kNow, out, orders);
     CHECK(orders.process.empty());
   }
   /// "PROCESS:TEXT" of each answer.
@@ -162,8 +163,9 @@ struct Scans {
     Actions out;
     RootOrders orders;
     fixture.controller.turn(kNow, out, orders);
-    reads_more = std::any_of(out.begin(), out.end(),
-                             [](const Action& action) { return holds_alternative<ReadInput>(action); });
+    reads_more = std::any_of(out.begin(), out.end(), [](const Action& action) {
+      return holds_alternative<input::ReadInput>(action);
+    });
     std::vector<std::string> texts;
     for (const auto& [process, message] : orders.process) {
       texts.push_back(std::to_string(process) + ":" + get<wire::ScanReply>(message).input);
@@ -202,11 +204,27 @@ TEST_CASE("a scan that nothing satisfies is answered after so much input", "[roo
   scans.fixture.controller.facts(scans.fixture.up({0, 1}, 0), kNow);
   scans.asks(1, "%s");
   scans.recalled("");
-  const std::string most(UserInput::kMostScanned, 'x');
+  const std::string most(input::InputRoot::kMostScanned, 'x');
   scans.reads(most.substr(1));
   CHECK(scans.answers().empty());
   scans.reads("x");
   CHECK(scans.answers() == Scans::Texts{"1:" + most});
+}
+
+TEST_CASE("more input than pipes can hold does not come back", "[root_controller]") {
+  Scans scans;
+  scans.fixture.controller.facts(scans.fixture.up({0, 1}, 0), kNow);
+  const auto is_taken = [&](std::size_t bytes) {
+    Actions out;
+    RootOrders orders;
+    const input::InputReturned returned{std::string(bytes, 'x')};
+    scans.fixture.controller.message(returned, kNow, out, orders);
+    return orders.given_up.empty();
+  };
+  CHECK_FALSE(is_taken(input::InputRoot::kMostTakenBack + 1));
+  std::size_t times = 0;
+  while (is_taken(input::InputRoot::kMostTakenBack)) ++times;
+  CHECK(times == 2 * input::InputRoot::kMostScanned / input::InputRoot::kMostTakenBack + 1);
 }
 
 TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan", "[root_controller]") {
@@ -218,7 +236,7 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
     RootOrders orders;
     controller.turn(kNow, out, orders);
     for (const Action& action : out) {
-      if (const auto* a = get_if<ReadInput>(&action)) return a->keys;
+      if (const auto* a = get_if<input::ReadInput>(&action)) return a->keys;
     }
     throw std::logic_error("nothing is read");
   };
@@ -227,11 +245,12 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
   CHECK(read());
   Actions out;
   RootOrders orders;
-  controller.input({"key", false}, orders);
+  controller.on(input::InputRead{"key", false}, false, kNow, out, orders);
   controller.message(wire::ScanUp{1, "%d"}, Instant{}, out, orders);
-  controller.message(wire::InputReturned{"key"}, Instant{}, out, orders);
-  CHECK(std::count_if(out.begin(), out.end(),
-                      [](const Action& action) { return holds_alternative<ReleaseKeys>(action); }) == 1);
+  controller.message(input::InputReturned{"key"}, Instant{}, out, orders);
+  CHECK(std::count_if(out.begin(), out.end(), [](const Action& action) {
+          return holds_alternative<input::ReleaseKeys>(action);
+        }) == 1);
   CHECK_FALSE(read());
 }
 
@@ -279,8 +298,9 @@ TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_con
   controller.message(wire::LinkLost{0, fixture.kLost, {{0, 0}}}, kNow, out, orders);
   controller.turn(kNow, out, orders);
   CHECK_FALSE(controller.judge().verdict());
-  CHECK(std::count_if(out.begin(), out.end(),
-                      [](const Action& action) { return holds_alternative<ReleaseKeys>(action); }) == 1);
+  CHECK(std::count_if(out.begin(), out.end(), [](const Action& action) {
+          return holds_alternative<input::ReleaseKeys>(action);
+        }) == 1);
 }
 
 TEST_CASE("the line that tools of Charm++ look for is said of Charm++ programs alone", "[root_controller]") {

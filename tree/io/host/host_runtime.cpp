@@ -440,7 +440,7 @@ void HostRuntime::execute(const proto::LookAtClient& action) {
   sink_(proto::ClientSeen{action.process, sight()});
 }
 
-void HostRuntime::execute(const proto::ResizeTerminal& action) {
+void HostRuntime::execute(const input::ResizeTerminal& action) {
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) set_window_size(it->second->terminal(), action.size);
 }
@@ -450,9 +450,9 @@ void HostRuntime::execute(const proto::WriteInput& action) {
   if (it != programs_.end()) it->second->write_input(action.bytes, action.end);
 }
 
-void HostRuntime::execute(const proto::RecallPipe& action) {
+void HostRuntime::execute(const input::RecallPipe& action) {
   const auto it = programs_.find(action.process);
-  sink_(proto::InputRecalled{it == programs_.end() ? std::string{} : it->second->recall_input()});
+  sink_(input::InputRecalled{it == programs_.end() ? std::string{} : it->second->recall_input()});
 }
 
 void HostRuntime::execute(const proto::PauseOutput& action) {

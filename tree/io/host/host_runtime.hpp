@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "debug/events.hpp"
+#include "input/events.hpp"
 #include "stacks/events.hpp"
 #include "staging/events.hpp"
 #include "tree/io/child_watch.hpp"
@@ -59,8 +60,8 @@ public:
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
   void execute(const proto::WriteInput& action);
-  void execute(const proto::RecallPipe& action);
-  void execute(const proto::ResizeTerminal& action);
+  void execute(const input::RecallPipe& action);
+  void execute(const input::ResizeTerminal& action);
   void execute(proto::ClientSend action) {
     listener_.send(action.client, std::move(action.bytes), std::move(action.tail), action.shared,
                    action.port);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "input/events.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/read_buffer.hpp"
@@ -174,7 +175,7 @@ void Program::pump_input() {
 
 void Program::input_taken() {
   const std::size_t bytes = std::exchange(untold_input_, 0);
-  if (sink_ && bytes > 0) sink_(proto::InputWritten{process_, static_cast<std::uint32_t>(bytes)});
+  if (sink_ && bytes > 0) sink_(input::InputWritten{process_, static_cast<std::uint32_t>(bytes)});
 }
 
 void Program::watch_reader(Duration look) {

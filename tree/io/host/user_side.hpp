@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "debug/events.hpp"
+#include "input/events.hpp"
 #include "stacks/events.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/turn/events.hpp"
@@ -25,7 +26,7 @@ public:
 using AnyUserAction =
     AnyOf<proto::Show, proto::Say, proto::Sign, proto::StoreHostKey, proto::Record, proto::FenceOver,
           proto::AllInitialised, proto::Examined, proto::Progress, proto::ProcessesKnown, stacks::StacksSeen,
-          debug::DebugHeard, debug::ToolHeard, proto::ReadInput, proto::ReleaseKeys, proto::StopSelf,
+          debug::DebugHeard, debug::ToolHeard, input::ReadInput, input::ReleaseKeys, proto::StopSelf,
           proto::ReadHosts, proto::RunOver, proto::KeepTree>;
 struct UserAction : AnyUserAction {
   using AnyUserAction::AnyUserAction;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/job/input_spread.hpp"
+#include "input/input_spread.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace charmtree::proto {
+namespace charmtree::input {
 
 void InputSpread::sent(const std::vector<Taker>& takers, std::uint32_t bytes) {
   std::map<Taker, std::uint64_t> now;
@@ -24,8 +24,8 @@ void InputSpread::taken(const Taker& taker, std::uint32_t bytes) {
 std::uint32_t InputSpread::take_progress() {
   std::uint64_t all = sent_;
   for (const auto& [taker, bytes] : taken_) all = std::min(all, bytes);
-  all = std::max(all, told_);  // a new one is not behind what the others have taken
-  return static_cast<std::uint32_t>(all - std::exchange(told_, all));
+  all = std::max(all, reported_);  // a new one is not behind what the others have taken
+  return static_cast<std::uint32_t>(all - std::exchange(reported_, all));
 }
 
-}  // namespace charmtree::proto
+}  // namespace charmtree::input

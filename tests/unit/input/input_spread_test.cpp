@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/job/input_spread.hpp"
+#include "input/input_spread.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace charmtree::input_spread_test {
 
-using namespace charmtree::proto;
+using namespace charmtree::input;
 using Taker = InputSpread::Taker;
 
 namespace {
