@@ -42,7 +42,8 @@ std::optional<std::string> Conversation::reply_prefix() const {
 }
 
 Conversation::Step Conversation::next(Guard& guard, std::uint32_t pes_of_job) {
-  if (!session_ && bytes_.starts_with(kSessionMagic.front())) {
+  // Later bytes, as the hash of a key, may begin with any byte.
+  if (!session_ && state_ == State::beginning && bytes_.starts_with(kSessionMagic.front())) {
     session_.emplace();
     session_->append(std::exchange(bytes_, {}));
   }

@@ -2,6 +2,7 @@
 #include "ccs/conversation.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/unit/charm_capture.hpp"
 #include "tree/wire/big_endian.hpp"
@@ -94,6 +95,23 @@ TEST_CASE("a stock client that has the key becomes a guest, and each of its requ
   ++guest.salt;
   CHECK(holds_alternative<Asked>(*hears(guard, signed_request(guest, request()))));
   CHECK(become_guest(guard).number != guest.number);
+}
+
+TEST_CASE("a client becomes a guest whatever byte its hash begins with") {
+  Guard guard{keys(3), {}};
+  std::set<char> firsts;
+  for (int i = 0; i < 4096; ++i) {
+    Conversation conversation;
+    conversation.append(hex("8000010300001111"));
+    const Reply salt = get<Reply>(*conversation.next(guard, 4));
+    const std::string hash = stock_hash(kKey, wire::read_u32(salt.bytes, 0));
+    firsts.insert(hash[0]);
+    conversation.append(hash);
+    const auto welcome = conversation.next(guard, 4);
+    REQUIRE(welcome);
+    CHECK(get<Reply>(*welcome).last);
+  }
+  CHECK(firsts.size() == 256);
 }
 
 TEST_CASE("who shows no key, a wrong one, or that of another level gets no reply at all") {
